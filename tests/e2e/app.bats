@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# app:NAME: messages of applications, and of those who mean no good.
+# app:NAME: messages of applications, and malicious messages.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -38,7 +38,7 @@ send() { # MESSAGE ARGUMENTS...
 	printf %b "$message" | timeout -k 5 60 "$WORKLOADS/app_send" "$(app socket)" "$@" 3>&-
 }
 
-# The same by one who is still there when the message is read, until `let_go`. Its line is in $stay.
+# Sends it from a process that still exists when the message is read, until `let_go`. Its line is in $stay.
 send_and_stay() { # MESSAGE ARGUMENTS...
 	send "$@" --until "$BASE/go" >"$stay" &
 	stayed=$!
@@ -51,7 +51,7 @@ let_go() {
 	cat "$stay"
 }
 
-# The same as send by nobody, who is let into the base for this.
+# Like send, but as user nobody, who gets access to the base for this.
 send_as_nobody() { # MESSAGE ARGUMENTS...
 	local message=$1 socket
 	shift
@@ -70,7 +70,7 @@ received() { # N
 	(($(app received) >= $1))
 }
 
-# In a mount namespace in which the socket is where the examples look for it.
+# In a mount namespace that has the socket at the path in the examples.
 at_run() { # COMMAND...
 	# shellcheck disable=SC2016 # of the inner shell
 	unshare -m sh -c 'mkdir -p /run/frbpf && { [ "$1" = /run/frbpf/app ] ||
@@ -91,14 +91,14 @@ at_run() { # COMMAND...
 	same comm "$(manifest "$name" comm)" frbpf-app
 	same pid "$(manifest "$name" pid)" "$(json "$sent" .pid)"
 	time=$(manifest "$name" time)
-	# when it was sent, not when it was read
+	# the time of sending, not of reading
 	between "$time" "$(($(json "$sent" .end_ns) - $(json "$sent" .longest_ns)))" "$(json "$sent" .end_ns)" "time"
 	dump=$(dumps sched)
 	same trigger "$(events "$dump" frbpf:trigger | cut -f5)" "$time"
 	same begin "$(events "$dump" frbpf:begin | cut -f5)" "$((time - 200000000))"
 	jq -e ".sessions[] | select(.name == \"sched\") | .window.start.monotonic_ns <= $((time - 200000000))" \
 		"$BASE/incidents/$name.json"
-	# it reaches back: others' switches before the begin
+	# it reaches back: it has switches of others before the begin
 	(($(events "$dump" sched:sched_switch | awk -F'\t' -v t=$((time - 200000000)) '$5 < t' | wc -l) > 0))
 }
 
@@ -112,7 +112,7 @@ at_run() { # COMMAND...
 	EOF
 	frbpf_load
 	"$WORKLOADS/pingpong" --loops 2000 --cpu 0 >/dev/null 3>&-
-	# the check of rules for it knows what it holds
+	# the check of its rules knows how much it holds
 	{
 		cat "$RULES"
 		printf '[rule-hung]\nwhen = blocked > 1h\n'
@@ -130,7 +130,7 @@ at_run() { # COMMAND...
 		fail "$(frbpf show)"
 }
 
-@test "a duration up to the threshold does not fire, nor does a message without one" {
+@test "a duration up to the threshold does not fire, nor does a message without a duration" {
 	frbpf_load
 	for text in 'slow 100ms' 'slow' 'slow 0' 'slow 99999us' 'slower 1s' 'slow 1s\n'; do
 		send "$text" >/dev/null
@@ -155,7 +155,7 @@ at_run() { # COMMAND...
 	same "largest" "$(status_of bad .max_value_ns)" 3000000000
 }
 
-@test "the sender may say which of its threads it means, and of no other" {
+@test "the sender may name one of its threads, but no other thread" {
 	local sent name other
 	frbpf_load
 	send_and_stay 'slow 1s' --thread
@@ -173,7 +173,7 @@ at_run() { # COMMAND...
 	same "tid of another" "$(manifest "$name" tid)" "$(json "$other" .pid)"
 }
 
-@test "any user may send, and is known; uid and cooldown look at the sender" {
+@test "any user may send, and is recognised; uid and cooldown use the sender" {
 	local sent name
 	cat >>"$RULES" <<-'EOF'
 
@@ -204,7 +204,7 @@ has_no_more_files() { # PID N
 	(($(find "/proc/$1/fd" -type l | wc -l) <= $2))
 }
 
-@test "what is no message is counted and does no harm" {
+@test "a malformed message is counted and does no harm" {
 	local pid fds n=0 text
 	frbpf_load
 	pid=$(daemon_pid)
@@ -218,15 +218,15 @@ has_no_more_files() { # PID N
 	wait_until 10 received $((n + 1))
 	same malformed "$(app malformed)" $((n + 1))
 	same matched "$(status_of slow .matched)" 0
-	# descriptors that nobody asked for are closed again
+	# descriptors in a message are closed
 	send 'slow 1s' --fds 253 >/dev/null
 	wait_for_incident "$BASE" 1
 	same pid "$(daemon_pid)" "$pid"
-	# it may still be at the dump; before it may have been at something, too
+	# it may still be busy with the dump, or with earlier messages
 	wait_until 15 has_no_more_files "$pid" "$fds" || fail "descriptors: $(ls -l "/proc/$pid/fd"), before $fds"
 }
 
-@test "a flood of one user is limited, counted, and disturbs no other and no other rule" {
+@test "a flood of one user is limited and counted, and disturbs no other user and no other rule" {
 	local flood victim=frbpf-$$
 	cat >>"$RULES" <<-EOF
 
@@ -248,21 +248,21 @@ has_no_more_files() { # PID N
 	(($(app limited) > 0))
 	same "matched and limited" "$(($(app limited) + $(status_of slow .matched)))" "$(app received)"
 	same "the other rule" "$(status_of call .fired)" 1
-	# another user's are heard at once
+	# those of another user arrive at once
 	send 'answer status=500 route=/api/' >/dev/null
 	wait_until 10 received $(($(json "$flood" .sent) + 1))
 	same "another user's" "$(status_of bad .matched)" 1
 	[[ $(frbpf status -v) == *"messages, "*" dropped (their user sent too many)"* ]]
 }
 
-@test "the socket comes with the first rule that wants messages and goes with the last" {
+@test "the socket comes with the first rule for messages and goes with the last" {
 	local socket
 	frbpf_load
 	socket=$(app socket)
 	[[ -S $socket && $(stat -c %a "$socket") == 666 ]]
 	send 'answer status=500 route=/api/' >/dev/null
 	wait_until 10 received 1
-	# other values of the same message, and the socket stays
+	# other values of the same message: the socket stays
 	sed -i 's/^if = status.*/if = code == 7/' "$RULES"
 	frbpf_load
 	send 'answer code=7' >/dev/null
@@ -278,13 +278,13 @@ has_no_more_files() { # PID N
 	[[ $stderr == *"nobody listens"*"app:"* ]]
 }
 
-@test "frbpf trigger sends, and says what is wrong with a message" {
+@test "frbpf trigger sends a message, and explains what is wrong with one" {
 	frbpf_load
 	run -0 frbpf trigger answer 1s status=500 'route=/api/a "b" \c'
 	[[ ! $output ]]
 	wait_for_incident "$BASE" 1
 	same rule "$(manifest "$(incidents "$BASE")" rule)" bad
-	# it may have ended before it was looked up, which is said then
+	# it may have ended before it was looked up: then that is reported
 	run -0 frbpf ls
 	[[ $output == *"app:answer, 1s by "[a-z]*"tid "* || $output == *"by tid "*", which had ended"* ]] || fail "$output"
 	[[ $output != *" by  "* ]] || fail "$output"
@@ -304,7 +304,7 @@ has_no_more_files() { # PID N
 	[[ $stderr == *"nobody listens"* ]]
 }
 
-@test "a daemon that was killed leaves a socket that the next one takes over" {
+@test "a killed daemon leaves a socket, which the next one takes over" {
 	frbpf_load
 	kill -KILL "$(daemon_pid)"
 	wait_until 10 no_daemon
@@ -313,7 +313,7 @@ has_no_more_files() { # PID N
 	wait_for_incident "$BASE" 1
 }
 
-@test "the examples send what their rule looks for" {
+@test "the examples send what their rule watches" {
 	local dir=$root/configs/examples n=1
 	cat >"$RULES" <<-'EOF'
 		[session-sched]
@@ -348,14 +348,14 @@ has_no_more_files() { # PID N
 	done
 }
 
-@test "the probe of frbpf.h is a USDT note that perf and readelf know" {
+@test "the probe of frbpf.h is a USDT note that perf and readelf recognise" {
 	run -0 readelf -n "$WORKLOADS/app_probe"
 	[[ $output == *"Provider: frbpf"*"Name: slow_request"* && $output == *"Name: constant"* ]]
 	[[ $output == *"Arguments: 8@"* ]]
 	workload app_probe 3
 }
 
-@test "frbpf run hears the messages of its command, and not those of others" {
+@test "frbpf run receives the messages of its command, and no others" {
 	local out=$BATS_TEST_TMPDIR/out go=$BATS_TEST_TMPDIR/go socket=/run/frbpf/app others
 	cat >"$BATS_TEST_TMPDIR/cmd" <<-'EOF'
 		set -- "$1" "$2" "$FRBPF_APP"
@@ -367,7 +367,7 @@ has_no_more_files() { # PID N
 		sh "$BATS_TEST_TMPDIR/cmd" "$WORKLOADS/app_send" "$go" "$socket" "$out" >/dev/null 3>&- &
 	others=$!
 	wait_until 30 test -e "$go.inside"
-	# this one is there while it is looked up, and does not come from the command
+	# this one still exists when it is looked up, and is not from the command
 	printf 'slow 300ms' | "$WORKLOADS/app_send" "$(cat "$go.inside")" --until "$go" >/dev/null 3>&- &
 	printf 'slow 400ms' | "$WORKLOADS/app_send" "$(cat "$go.inside")" --until "$go" >/dev/null 3>&- &
 	settle
@@ -380,7 +380,7 @@ runs() { # FILE
 	find /proc/[0-9]*/exe -lname "$1" 2>/dev/null | grep -q .
 }
 
-@test "FRBPF_TRIGGER() fires a rule that names its program, by path or glob; app: is told what to write" {
+@test "FRBPF_TRIGGER() fires a rule that names its program, by path or glob; a rule on app: gets the hint" {
 	local hit name
 	[[ -e /sys/bus/event_source/devices/uprobe/type ]] || skip "no uprobes: CONFIG_UPROBE_EVENTS"
 	mkdir "$BATS_TEST_TMPDIR/v1"

@@ -40,7 +40,7 @@ is_not_muted() { # RULE
 	! is_muted "$1"
 }
 
-@test "a muted rule counts and dumps nothing, over a reload, until it ends" {
+@test "a muted rule only counts, even after a reload, until the mute ends" {
 	frbpf_load
 	frbpf mute slow --for 10m
 	slow_calls 3
@@ -82,7 +82,7 @@ when = runqlat > 10s' >>"$RULES"
 	wait_for_incident "$BASE" 1
 }
 
-@test "an armed rule fires beside those of the file, over a reload, until its time ends" {
+@test "an armed rule fires beside those of the file, even after a reload, until its time ends" {
 	frbpf_load
 	frbpf mute slow
 	run -0 --separate-stderr frbpf arm 'syscall:clock_nanosleep > 15ms' --if "comm == \"$victim\"" --for 10m
@@ -105,7 +105,7 @@ when = runqlat > 10s' >>"$RULES"
 	same "incidents" "$(incidents "$BASE" | wc -l)" 1
 }
 
-@test "arm --off ends an armed rule; names are not used again" {
+@test "arm --off ends an armed rule; its name is not reused" {
 	frbpf_load
 	same "first" "$(frbpf arm 'runqlat > 10s')" arm-1
 	frbpf arm --off arm-1
@@ -115,7 +115,7 @@ when = runqlat > 10s' >>"$RULES"
 	[[ $stderr == *"arm-1"*armed* ]]
 }
 
-@test "what is wrong with an armed rule is shown at its place, and changes nothing" {
+@test "errors of an armed rule are shown with their place, and change nothing" {
 	frbpf_load
 	run -1 --separate-stderr frbpf arm 'runqlat > 20mss'
 	[[ ! $output && $stderr == *"(did you mean 'ms'?)"*"^^^^^"* ]]
@@ -136,7 +136,7 @@ when = runqlat > 10s' >>"$RULES"
 	wait_for_incident "$BASE" 1
 }
 
-@test "a file with a rule of an armed one's name is refused until that ends" {
+@test "a file with a rule of the same name as an armed one is refused until that ends" {
 	frbpf_load
 	frbpf arm 'runqlat > 10s' >/dev/null
 	printf '[rule-arm-1]\nwhen = runqlat > 9s\n' >>"$RULES"

@@ -1,15 +1,15 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# frbpf bench: verdicts on real runs: what became slower, and what only the machine made slower.
+# frbpf bench: verdicts on real runs: slower code, and slower machines.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # shellcheck disable=SC2030,SC2031 # every test is a shell of its own
 # shellcheck disable=SC2016 # what stands in single quotes is for other shells
 load run_helpers
 
-@test "many times as slow: regressed, status 2, and one more run has the recording" {
+@test "many times slower: regressed, status 2, and one more run has the recording" {
 	need_perf
-	# so many that neither a stop of the machine nor slow memory can be the reason
+	# so much slower that neither a pause of the machine nor slow memory can be the reason
 	save base -- sleep 0.02
 	run -2 --separate-stderr frbpf_bench "${ALONE[@]}" --baseline base --when "$NEVER" -o "$OUT" -- \
 		bash -c 'echo x >>count; exec sleep 1'
@@ -17,22 +17,22 @@ load run_helpers
 	same "status" "$(summary .exit_status)" 2
 	same "metric" "$(summary '.comparison.metrics[] | select(.name == "time").verdict')" regressed
 	same "rule" "$(summary '.comparison.metrics[] | select(.name == "rule when-1: mean").change')" grew
-	# five and the one after; more where a run was disturbed
+	# five runs and the one after them; more if a run was disturbed
 	same "runs" "$(wc -l <count)" $(($(summary '.runs | length') + 1))
-	# no rule fired by its own threshold; in the run after, one did by that of the baseline
+	# no rule fired by its own threshold; in the last run one fired by the threshold from the baseline
 	same "fired" "$(summary .fired)" false
 	same "captured" "$(summary '[.incidents[] | select(.capture) | .last_window]')" '[false,true]'
 	(($(summary '.incidents[0].triggers[0].threshold_ns') < 1000000000))
 	perf_quiet script -i "$(summary '.incidents[0].files[] | select(.session == "cpu").file')"
 	xmllint --noout "$OUT/junit.xml"
-	# the time; a shell before the sleep may take more CPU time, too
+	# the wall time; a shell before the sleep may need more CPU time, too
 	between "$(xmllint --xpath 'string(//testsuite/@failures)' "$OUT/junit.xml")" 1 2 "failures"
 	same "cases" "$(xmllint --xpath 'count(//testcase)' "$OUT/junit.xml")" 3
 	grep -q '^#### against the baseline: regressed' "$OUT/summary.md"
 	[[ $stderr == *"regressed: time"* ]]
 }
 
-@test "--tolerance: what is within it is a pass" {
+@test "--tolerance: a slowdown within it passes" {
 	save base -- sleep 0.1
 	run -0 --separate-stderr frbpf_bench "${ALONE[@]}" --tolerance 900% --baseline base --when "$NEVER" -o "$OUT" -- sleep 0.15
 	same "verdict" "$(summary .comparison.verdict)" pass
@@ -40,7 +40,7 @@ load run_helpers
 	same "failures" "$(xmllint --xpath 'string(//testsuite/@failures)' "$OUT/junit.xml")" 0
 }
 
-@test "others use the machine: disturbed and not regressed, and with --strict no success either" {
+@test "others use the machine: disturbed instead of regressed, and no success with --strict" {
 	save base -- sleep 0.1
 	local cpu
 	for ((cpu = 0; cpu < $(nproc); cpu++)); do
@@ -50,7 +50,7 @@ load run_helpers
 	run -0 --separate-stderr frbpf_bench --repeat 5 --baseline base --when "$NEVER" -o "$OUT" -- sleep 0.3
 	same "verdict" "$(summary .comparison.verdict)" disturbed
 	same "captured" "$(summary '[.incidents[] | select(.capture)]')" '[]'
-	# runs are made again, up to three times as many
+	# runs are repeated, up to three times as many
 	same "runs" "$(summary '.runs | length')" 15
 	[[ $stderr == *"disturbed, so there is no verdict: others disturbed too many runs"* ]]
 	same "skipped" "$(xmllint --xpath 'string(//testsuite/@skipped)' "$OUT/junit.xml")" 2
@@ -61,7 +61,7 @@ load run_helpers
 @test "a machine with another CPU: what is slower there is disturbed" {
 	save base -- sleep 0.02
 	jq '.cpu = "Another CPU"' base >other
-	# that others used the machine is told before that it is another
+	# the use of the machine by others is reported before the different CPU
 	for attempt in 1 2 3; do
 		run -0 --separate-stderr frbpf_bench "${ALONE[@]}" --baseline other --when "$NEVER" -o "$OUT.$attempt" -- sleep 1
 		same "verdict" "$(summary .comparison.verdict "$OUT.$attempt")" disturbed
@@ -70,11 +70,11 @@ load run_helpers
 	[[ $stderr == *"another CPU: "* ]]
 }
 
-@test "--against: another command in turns with ours, of whose runs nothing is kept" {
+@test "--against: another command runs in turns with ours, and its recordings are not kept" {
 	local n
 	run -0 --separate-stderr frbpf_bench "${ALONE[@]}" --tolerance 100% --repeat 8 --when "$WHEN" -o "$OUT" \
 		--against "bash -c 'echo -n o >>order; exec sleep 0.2'" -- bash -c 'echo -n n >>order'
-	# eight pairs; more where they differ much from one another
+	# eight pairs; more if they differ a lot
 	n=$(summary '.runs | length')
 	between "$n" 8 32 "pairs"
 	same "order" "$(cat order)" "$(yes noon | head -n "$n" | tr -d '\n' | head -c $((2 * n)))"
@@ -83,7 +83,7 @@ load run_helpers
 	same "runs of the other" "$(summary '.against_runs | length')" "$n"
 	(($(summary '[.against_runs[] | select(.wall_ns < 200000000)] | length') == 0))
 	same "ratio below 1" "$(summary '.comparison.metrics[0].high < 1')" true
-	# its sleep fired the rule every time
+	# its sleep fires the rule every time
 	same "fired" "$(summary .fired)" false
 	same "matched" "$(summary '.rules[0].matched')" 0
 	same "incidents" "$(summary .incidents)" '[]'

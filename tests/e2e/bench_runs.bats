@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# frbpf bench: several runs, their baselines and their ends; nothing here compares times.
+# frbpf bench: several runs, baselines and exit status; nothing here compares times.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # shellcheck disable=SC2030,SC2031 # every test is a shell of its own
@@ -8,35 +8,35 @@
 # with: others
 load run_helpers
 
-@test "--repeat: every run is one of its own, begins alike, and is in the summary" {
+@test "--repeat: every run is separate, begins alike, and is in the summary" {
 	run -0 --separate-stderr frbpf_bench --repeat 3 --when "$NEVER" -o "$OUT" -- \
 		bash -c 'sleep 0.01; ulimit -n; grep -E "^Sig(Blk|Ign|Cgt)" /proc/self/status'
 	same "runs" "$(summary '.runs | length')" 3
 	same "values" "$(summary '.rules[0].values.n')" 3
 	same "comparison" "$(summary .comparison)" null
-	# but for the signals 29 and up: two of them are the C library's own, and are ignored only until it has threads
+	# except signals 29 and up: the C library uses two of them, and ignores them only until it has threads
 	same "lines" "$(sed -E 's/[0-9a-f]{9}([0-9a-f]{7})$/\1/' <<<"$output" | sort | uniq -c | awk '$1 % 3')" ""
 	(($(summary '[.runs[] | select(.wall_ns < 10000000)] | length') == 0))
 	grep -q ', 3 runs, ' "$OUT/summary.md"
-	# of runs without an incident nothing is kept but what they had to say
+	# runs without an incident leave only their reports
 	same "folder" "$(cd "$OUT" && echo *)" "junit.xml log summary.json summary.md"
 }
 
-@test "--repeat ends when the command fails, with its status, and no baseline is written" {
+@test "--repeat ends with the status of a failing command, and writes no baseline" {
 	run -3 --separate-stderr frbpf_bench --repeat 9 --save-baseline "$work/base" --when "$NEVER" -o "$OUT" -- \
 		bash -c 'echo x >>count; (($(wc -l <count) < 3)) || exit 3'
 	same "runs" "$(wc -l <count)" 3
 	[[ $stderr == *"no baseline is written"* && ! -e base ]]
 }
 
-@test "rules that fire in any of the runs fail all of them" {
+@test "a rule that fires in any run fails all of them" {
 	local -x GITHUB_ACTIONS=true GITHUB_STEP_SUMMARY=$work/page
 	touch page
 	run -2 --separate-stderr frbpf_bench --repeat 3 --when "$WHEN" -o "$OUT" -- \
 		bash -c 'echo x >>count; (($(wc -l <count) != 2)) || sleep 0.2'
 	same "fired" "$(summary '.rules[0].matched')" 1
 	same "incidents" "$(summary '[.incidents[].run]')" '[2]'
-	# the runs themselves say nothing to the CI service
+	# single runs print nothing for the CI service
 	same "annotations" "$(grep -c ^:: <<<"$stderr")" 1
 	same "page" "$(grep -c '^### frbpf' page)" 1
 	same "its run" "$(summary '.incidents | length' "$OUT/run-2")" 1
@@ -65,7 +65,7 @@ load run_helpers
 	refuse '--baseline cut.json: damaged: line' --baseline cut.json --when "$NEVER"
 	jq '.runs = .runs[:4]' base >few
 	refuse 'it has 4 runs' --baseline few --when "$NEVER"
-	# a mistake that all the runs would be made for
+	# an error that would affect all the runs
 	jq '.command = "another one"' base >another
 	mkdir "$OUT"
 	run -125 --separate-stderr frbpf_bench -o "$OUT" --baseline another --when "$NEVER" -- touch ran
@@ -85,7 +85,7 @@ load run_helpers
 	same "file" "$(sha256sum base)" "$sum"
 }
 
-@test "options of frbpf bench are none of frbpf run, which says where they are" {
+@test "options of frbpf bench are refused by frbpf run, which names frbpf bench" {
 	local option
 	for option in --repeat=3 --baseline=a --save-baseline=a --against=true --tolerance=5% --others-limit=5% --strict --force; do
 		run -125 --separate-stderr "$FRBPF" run -o "$OUT" "$option" -- touch ran
@@ -103,7 +103,7 @@ load run_helpers
 	same "left" "$(find . -name '.base*')" ""
 }
 
-@test "--against a command that is not there, or that fails: 125, and nothing is compared" {
+@test "--against a command that is missing or fails: 125, and nothing is compared" {
 	run -125 --separate-stderr frbpf_bench -o "$OUT" --against no-such-command -- touch ran
 	[[ $stderr == *"--against no-such-command: no such program"* && ! -e ran && ! -e $OUT ]] || fail "$stderr"
 	run -125 --separate-stderr frbpf_bench -o "$OUT" --against "$work" -- touch ran
@@ -121,7 +121,7 @@ load run_helpers
 	same "comparison" "$(summary .comparison)" null
 }
 
-@test "--against: a key that ends the other command ends everything, with its status" {
+@test "--against: a key that ends the other command ends all runs, with its status" {
 	run -130 --separate-stderr frbpf_bench -o "$OUT" --against "bash -c 'echo o >>order; kill -INT \$PPID; sleep 50'" -- \
 		bash -c 'echo n >>order'
 	same "order" "$(tr -d '\n' <order)" no

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Block requests that take long, on a disk of the test's own; and what the recorder itself writes.
+# Slow block requests, on a disk of the test; and requests of the recorder itself.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -27,7 +27,7 @@ has() { # NAME PATH AT-LEAST
 	(($(rule "$1" "$2") >= $3))
 }
 
-@test "a request that a throttled disk takes long for says whose it was, where and what" {
+@test "a slow request to a throttled disk has its issuer, its place and its operation" {
 	need_perf
 	disk_make 16M
 	slow_group_make 1048576
@@ -76,7 +76,7 @@ has() { # NAME PATH AT-LEAST
 	[[ $output == *"dev=${disk#/dev/} sector=2048 bytes=262144 op=write flags=sync"* ]]
 }
 
-@test "an fsync that waits for a throttled disk: the flush is its caller's" {
+@test "an fsync that waits for a throttled disk: the subject is the caller of fsync" {
 	disk_make 16M
 	slow_group_make 1048576
 	write_rules <<-EOF
@@ -93,7 +93,7 @@ has() { # NAME PATH AT-LEAST
 	between "$(manifest "$name" value)" 1000 $((end - begin)) "value of the manifest"
 }
 
-# For 1 s after our last own request nobody's fire: again then.
+# For 1 s after our last request, requests of the kernel do not fire: try again.
 request_fires() { # MORE-THAN
 	workload direct_io "$mounted/file" 4096
 	wait_until 2 has io .fired $(($1 + 1))
@@ -141,7 +141,7 @@ request_fires() { # MORE-THAN
 	same "fired by our own fsync" "$(rule own-fsync .fired)" 0
 	same "our own fsync" "$(rule own-fsync .suppressed.self)" "$(rule own-fsync .matched)"
 
-	# what the kernel writes for another program meanwhile
+	# written by the kernel for another program meanwhile
 	for turn in {1..3}; do
 		before=$(rule io .fired)
 		written_by_kernel=$(rule kernel .fired)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# The path that a system call was given.
+# The path passed to a system call.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -18,7 +18,7 @@ teardown() {
 	common_teardown
 }
 
-@test "rules see the path of a call, whichever argument it is, as the program wrote it" {
+@test "rules see the path of a call as the program wrote it, whichever argument has it" {
 	local long
 	printf -v long '%0600d' 0
 	write_rules <<-EOF

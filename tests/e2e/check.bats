@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# frbpf check: every mistake in one run, what loading would do, and rules on trial.
+# frbpf check: all errors in one run, the plan, and rules on trial.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -20,7 +20,7 @@ check() { # ARGUMENTS...
 	timeout -k 5 30 "$FRBPF" check "$@" </dev/null 3>&-
 }
 
-# Moves RULES to where any user can read it; the directory goes with the test.
+# Moves RULES to a directory that any user can read, removed with the test.
 need_unprivileged() {
 	need_root
 	open_dir=$(mktemp -d /tmp/frbpf-test.XXXXXX)
@@ -33,8 +33,8 @@ unprivileged() { # COMMAND...
 	setpriv --reuid 65534 --regid 65534 --clear-groups timeout -k 5 30 "$@" </dev/null 3>&-
 }
 
-# live ARGUMENTS...: `check --live` of RULES, into $BATS_TEST_TMPDIR/live, while a workload makes 10 slow calls, whose
-# lines are in $BATS_TEST_TMPDIR/calls
+# live ARGUMENTS...: `check --live` of RULES, into $BATS_TEST_TMPDIR/live. A workload makes 10 slow calls meanwhile,
+# with its lines in $BATS_TEST_TMPDIR/calls
 live() {
 	"$FRBPF" check "$@" --live 1m "$RULES" </dev/null >"$BATS_TEST_TMPDIR/live" \
 		2>"$BATS_TEST_TMPDIR/live.err" 3>&- &
@@ -104,7 +104,7 @@ two_rules() {
 	same "ok" "$(jq .ok <<<"$output")" false
 }
 
-@test "the plan tells all limits of a rule, and each program once" {
+@test "the plan lists all limits of a rule, and each program once" {
 	need_root
 	need_tracepoints
 	two_rules
@@ -129,7 +129,7 @@ two_rules() {
 		[.count.n, .count.per, .cooldown_per, .escalate, .max_dumps.n] | map(tostring) | join(" ")')" "3 peer process 1.5 7"
 }
 
-@test "a rule with a duration wants what why needs" {
+@test "a rule with a duration needs the events of why" {
 	need_root
 	need_tracepoints
 	local file
@@ -147,7 +147,7 @@ two_rules() {
 	done
 }
 
-@test "without root: what needs none is checked, what is left out is said" {
+@test "without root: everything else is checked, and what is left out is listed" {
 	need_unprivileged
 	two_rules
 	run -0 --separate-stderr unprivileged "$FRBPF" check "$RULES"
@@ -174,7 +174,7 @@ two_rules() {
 	[[ ! -e $BASE ]]
 }
 
-@test "--live tells the largest value below the threshold, and that nothing was seen" {
+@test "--live reports the largest value below the threshold, and that nothing was seen" {
 	need_root
 	need_btf
 	need_tracepoints
@@ -193,7 +193,7 @@ two_rules() {
 	grep -q '^rule nobody: matched 0, would have fired 0; nothing of its kind was seen' "$BATS_TEST_TMPDIR/live"
 }
 
-@test "--live warns of rules that would fire always, or never" {
+@test "--live warns about rules that would fire always, or never" {
 	need_root
 	need_btf
 	need_tracepoints
@@ -221,14 +221,14 @@ two_rules() {
 	same "warnings" "$(grep -c 'warning: this' "$BATS_TEST_TMPDIR/live.err")" 2
 }
 
-@test "--live of an unprivileged user fails with words" {
+@test "--live of an unprivileged user fails with a message" {
 	need_unprivileged
 	two_rules
 	run -1 --separate-stderr unprivileged "$FRBPF" check --live 1s "$RULES"
 	[[ $stderr == *"run as root"* || $stderr == *permission* || $stderr == *CAP_* ]] || fail "$stderr"
 }
 
-@test "what needs more than max-memory is refused with the sum" {
+@test "more than max-memory is refused, with the sum" {
 	write_rules <<-'EOF'
 		[daemon]
 		max-memory = 1M

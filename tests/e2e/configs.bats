@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# The rules files that come with frbpf, as they are, each fired by a real cause; and whether the dump explains it.
+# The shipped rules files, unchanged, each fired by a real cause; and whether the dump explains it.
 
 # shellcheck disable=SC2154,SC2030,SC2031 # set by bats and the helpers; each test is a subshell
 load helpers
@@ -34,8 +34,7 @@ shipped() { # names
 	done
 }
 
-# The file as it is, or as the script of sed makes it; but what else happens on this machine does not take its incidents
-# for its own.
+# The file unchanged, or edited by the sed script; but other events on this machine must not become its incidents.
 load_shipped() { # NAME [SCRIPT]
 	sed "/^\[daemon\]/a merge = 0
 ${2-}" "$root/configs/$1.conf" >"$RULES"
@@ -58,32 +57,32 @@ wait_for() { # JQ-CONDITION: sets $name
 	wait_until 20 incident_where "$1" || fail "no incident with $1, but: $("$FRBPF" ls --base "$BASE" 2>&1)"
 }
 
-# Its own copy of a program, by which the rules and perf know it.
+# A copy of a program, by which the rules and perf recognise it.
 program() { # PROGRAM NAME: sets $program
 	program=$BATS_TEST_TMPDIR/$2
 	cp "$(type -P "$1")" "$program"
 }
 
-# One paragraph for each event of the session's dump: a line of what happened, and its stack.
+# One paragraph for each event of the session's dump: a line with the event, and its stack.
 script_of() { # SESSION
 	perf script -i "$BASE/session-$1/perf.data.$name" --ns -F comm,pid,tid,cpu,time,event,trace,ip,sym >"$perf_out" 2>/dev/null
 }
 
-# Do the rings of all CPUs reach back to where the wait began? They do here; on a machine that switches much more often they
+# Do the rings of all CPUs reach back to where the wait began? They do here; on a machine with many more switches they
 # may not.
 has_begin() { # SESSION
 	jq -e --arg session "$1" '.triggers[0].value_ns as $wait | .sessions[] | select(.name == $session) |
 		.cpus | length > 0 and all(.covered_ns > $wait)' "$BASE/incidents/$name.json" >/dev/null
 }
 
-# stack_of LINE FUNCTION: an event whose line matches LINE has FUNCTION in its stack. No empty line follows an event
-# without one.
+# stack_of LINE FUNCTION: FUNCTION is in the stack of an event whose line matches LINE. An event without a stack is not
+# followed by an empty line.
 stack_of() {
 	awk -v line="$1" -v frame="$2" '/^[^\t]/ { inside = $0 ~ line } /^\t/ && inside && $0 ~ frame { ok = 1 } END { exit !ok }' "$perf_out" ||
 		fail "no $2 in the stack of $1: $(awk -v RS= -v line="$1" '$0 ~ line' "$perf_out" | head -n 60)"
 }
 
-@test "every rules file that comes with frbpf is without mistakes, and small enough for 4 GB" {
+@test "every shipped rules file is free of errors, and small enough for 4 GB" {
 	for name in $(shipped); do
 		run -0 --separate-stderr frbpf check "@$name"
 		same "what check says about @$name" "$stderr" ""
@@ -94,7 +93,7 @@ stack_of() {
 	done
 }
 
-@test "check of every one of them needs no root, and says what it left out" {
+@test "check of each of them needs no root, and lists what it left out" {
 	setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$FRBPF" -a -r "$root/configs/disk.conf" ||
 		skip "the program is not reachable for another user"
 	for name in $(shipped); do
@@ -103,7 +102,7 @@ stack_of() {
 	done
 }
 
-@test "what a kernel lacks is told with the place of the rule that is to be removed" {
+@test "an event that the kernel lacks is reported at the rule to be removed" {
 	need_psi
 	line=$(grep -n '^when *= psi:' "$root/configs/memory.conf" | cut -d: -f1)
 	for command in check load; do
@@ -126,7 +125,7 @@ stack_of() {
 		135000000 100000000000 "the longest wait"
 }
 
-# Right after a dump it may be held to be our own: again then.
+# Right after a dump it may count as our own: try again.
 failing_request() {
 	run -1 workload direct_io "$disk" 4096 read 12582912
 	[[ $output == *"Input/output error"* ]] || fail "$output"
@@ -142,7 +141,7 @@ failing_request() {
 	((end - begin > 1000000000)) || skip "the io controller does not slow down loop devices here"
 	wait_for 'any(.triggers[]; .rule == "slow-device" and .args.bytes == 524288)'
 	wait_for "any(.triggers[]; .rule == \"slow-request\" and .subject.pid == $pid)"
-	# who asked what of the disk, and when it was done
+	# who requested what of the disk, and when it completed
 	events "$BASE/session-evidence/perf.data.$name" block:block_rq_issue |
 		grep -q "^frbpf-io"$'\t'"$pid.*WS 524288 () 2048 + 1024 " || fail "no request of frbpf-io"
 	events "$BASE/session-evidence/perf.data.$name" block:block_rq_complete | grep -q " WS () 2048 + 1024 " ||
@@ -159,7 +158,7 @@ failing_request() {
 		fail "the dump has no request that failed"
 }
 
-# A memory cgroup that may hold so much, v1 or v2: sets $cgroup
+# Makes a memory cgroup, v1 or v2, with that limit: sets $cgroup
 memory_group_make() { # BYTES
 	local v2 v1
 	v2=$(findmnt -nt cgroup2 -o TARGET | head -n 1)
@@ -184,10 +183,10 @@ need_psi() {
 	cat /proc/pressure/memory >/dev/null 2>&1 || skip "no PSI: /proc/pressure"
 }
 
-@test "@memory: an OOM kill, with the stacks of who took the memory" {
+@test "@memory: an OOM kill, with the stacks of the allocations" {
 	need_psi
 	memory_group_make 25165824
-	# it keeps the last line of its input, which has no end
+	# it keeps the last line of its input, which is endless
 	program tail frbpf-hog
 	load_shipped memory
 	in_memory_group "$program" /dev/zero &
@@ -208,7 +207,7 @@ need_psi() {
 	memory_group_make 8388608
 	program dd frbpf-reader
 	truncate -s 256M "$BATS_TEST_TMPDIR/file"
-	# to stall a whole machine for the shipped ones is no test's business
+	# a test must not stall a whole machine for the shipped ones
 	load_shipped memory 's/reclaim > 200ms/reclaim > 10us/; s/full > 400ms/full > 1us/'
 	# shellcheck disable=SC2016 # of the inner shell
 	in_memory_group bash -c 'while :; do "$1" if="$2" of=/dev/null bs=1M status=none; done' _ "$program" "$BATS_TEST_TMPDIR/file" &
@@ -219,7 +218,7 @@ need_psi() {
 	wait_for 'any(.triggers[]; .rule == "thrashing")'
 }
 
-@test "@crash: who dies of a fault, where; not who has a handler for it" {
+@test "@crash: who died of a fault, and where; programs that handle it do not fire" {
 	cp "$WORKLOADS/crash" "$BATS_TEST_TMPDIR/frbpf-crash"
 	cp "$WORKLOADS/crash" "$BATS_TEST_TMPDIR/frbpf-handled"
 	load_shipped crash
@@ -233,7 +232,7 @@ need_psi() {
 	grep -q "^ *frbpf-crash  *$pid/.*sched:sched_process_exec: filename=.*/frbpf-crash" "$perf_out" || fail "no start"
 	grep -q "signal:signal_generate: sig=11 .*comm=frbpf-handled" "$perf_out" || fail "no signal of the other"
 	run -1 incident_where '.triggers[0].subject.comm == "frbpf-handled"'
-	# again is one too many, within ten minutes; another program is not
+	# one more is too many within ten minutes; another program is not
 	run -139 "$BATS_TEST_TMPDIR/frbpf-crash"
 	cp "$WORKLOADS/crash" "$BATS_TEST_TMPDIR/frbpf-abort"
 	run -134 "$BATS_TEST_TMPDIR/frbpf-abort" abort
@@ -248,7 +247,7 @@ tries_again() {
 	ip netns exec "$net-a" awk '$4 == "02" && $7 != "00000000" { found = 1 } END { exit !found }' /proc/net/tcp
 }
 
-@test "@network: a link that is down, for connections that are open and for one that is to be" {
+@test "@network: a broken link, for open connections and for a new one" {
 	need_tracepoints tcp:tcp_retransmit_skb
 	make_network
 	keep_cpus_awake # the timers of retransmits
@@ -301,7 +300,7 @@ tries_again() {
 
 @test "@interrupts with lower thresholds: handlers, softirqs, and how many" {
 	need_tracepoints irq:irq_handler_entry
-	# no test makes a driver hang
+	# a test cannot make a driver hang
 	load_shipped interrupts 's/hardirq > 2ms/hardirq > 1ns/; s/softirq:\* > 10ms/softirq:* > 1us/; s/net_rx > 5ms/net_rx > 1ns/
 		s/64 in 320us/3 in 100s/'
 	softirqs
@@ -312,7 +311,7 @@ tries_again() {
 	has_fired_of device irq-storm || fail "irq-storm did not fire"
 }
 
-# The time of net_rx on CPU 0 within 1 s before the trigger, as perf shows its entries and exits: ns.
+# The time of net_rx on CPU 0 within 1 s before the trigger, by perf's entries and exits: ns.
 recorded_net_rx() { # INCIDENT
 	local end
 	end=$(manifest "$1" time)
@@ -325,7 +324,7 @@ recorded_net_rx() { # INCIDENT
 			END { printf "%d\n", sum }'
 }
 
-@test "@interrupts as it is: a storm of packets, of which each is short" {
+@test "@interrupts unchanged: a flood of packets, of which each is short" {
 	need_tracepoints irq:softirq_entry
 	load_shipped interrupts
 	"$WORKLOADS/packet_storm" >"$BATS_TEST_TMPDIR/storm" 3>&- &
@@ -336,16 +335,16 @@ recorded_net_rx() { # INCIDENT
 	jq -e '.triggers[] | select(.rule == "net-rx-storm") | .source == "softirq" and .window_ns == 1000000000 and
 		.threshold_ns == 500000000 and .value_ns > 500000000 and .value_ns <= 1000000000' \
 		"$BASE/incidents/$name.json" || fail "$(cat "$BASE/incidents/$name.json")"
-	# an eighth of the window is a slice: to that, it is what perf has recorded
+	# a slice is an eighth of the window: up to that, it equals the time that perf recorded
 	between "$(jq '.triggers[] | select(.rule == "net-rx-storm").value_ns' "$BASE/incidents/$name.json")" \
 		$(($(recorded_net_rx "$name") - 125000000)) $(($(recorded_net_rx "$name") + 125000000)) "time in net_rx"
-	# and what was recorded is enough to try the rule on
+	# and the recording is enough to try the rule
 	frbpf test --json "$RULES" "$name" >"$BATS_TEST_TMPDIR/tried"
 	jq -e '.rules[] | select(.name == "net-rx-storm") | .fired == 1 and .fires[0].value_ns > 500000000' \
 		"$BATS_TEST_TMPDIR/tried" || fail "$(cat "$BATS_TEST_TMPDIR/tried")"
 }
 
-# What happens while a dump is written, and for 1 s after, is no incident: do it again.
+# Events while a dump is written, and for 1 s after, make no incident: repeat it.
 has_fired_of() { # CAUSE RULE
 	$1
 	has_fired "$2"

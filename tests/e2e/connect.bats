@@ -17,7 +17,7 @@ teardown() {
 	common_teardown
 }
 
-@test "a connect that is refused, by its peer, port and error, as perf sees the socket" {
+@test "a refused connect, with peer, port and error, as perf sees the socket" {
 	need_perf
 	need_tracepoints sock:inet_sock_set_state
 	write_rules <<-'EOF'

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# frbpf diff, on recordings of perf's and of ours of which it is known what changed. perf report is the witness for the
-# shares.
+# frbpf diff, on recordings of perf and of ours with known differences. perf report is the witness for the shares.
 
 # shellcheck disable=SC2154,SC2030,SC2031 # set by bats and the helpers; every test is a subshell
 # with: others
@@ -30,7 +29,7 @@ perf_record() {
 		fail "perf record $*: $(cat "$BATS_TEST_TMPDIR/perf.err")"
 }
 
-# changes A B JQ: what the filter gives of the JSON
+# changes A B JQ: the result of the filter on the JSON
 changes() {
 	frbpf diff --json --limit 0 "$1" "$2" | jq -er "$3"
 }
@@ -40,17 +39,17 @@ row() {
 	echo "[.sessions[0].events[0].functions[] | select(.symbol == \"$1\")][0].$2"
 }
 
-# Of which time the shares are: in the function alone, or below it, too.
+# Whether shares are of the function alone, or with its callees.
 which=self
 
-# all_shares FILE EVENT: "symbol percent", by us: against a recording that has none of its samples
+# all_shares FILE EVENT: "symbol percent", as frbpf prints it, against a recording without its samples
 all_shares() {
 	changes "$1" "$BATS_TEST_TMPDIR/none.data" ".sessions[0].events[] | select(.event == \"$2\") | .functions[] |
 		select(.symbol) | \"\(.symbol) \(.${which}_percent.a)\"" |
 		awk '{n[$1] += $2} END {for (s in n) print s, n[s]}' | sort # modules may share a name
 }
 
-# The same by perf; of names without their version, as we print them; OBJECT is left out.
+# The same from perf, without versions of names, as frbpf prints them; OBJECT is left out.
 perf_shares() { # FILE EVENT [OBJECT]
 	local -a columns=(--no-children "-Foverhead,sym,dso")
 	[[ $which == self ]] || columns=(--children "-Foverhead_children,sym,dso")
@@ -62,11 +61,11 @@ perf_shares() { # FILE EVENT [OBJECT]
 			END {for (s in n) print s, n[s]}' | sort
 }
 
-# A quarter of a percent apart at most, a few samples: what takes the place of a file that has gone meanwhile.
+# At most a quarter of a percent apart, a few samples: files may have been replaced meanwhile.
 assert_same_shares() { # FILE EVENT
 	local bad unknown=
 	perf_record none.data -e page-faults -c 1000000 true
-	# perf names it by what this kernel has now; into files that were switched out it writes no build id of it
+	# perf names it by what this kernel has now, and writes no build id of it into files that were switched out
 	if frbpf diff -v "$1" none.data 2>&1 | grep -q '\[vdso\] has no build id'; then
 		unknown='[vdso]'
 	fi
@@ -78,14 +77,14 @@ assert_same_shares() { # FILE EVENT
 	[[ ! $bad ]] || fail "$1, $2: $bad"
 }
 
-# perf does not hear the signal while it is still opening events
+# perf ignores the signal while it opens events
 switched_out() { # PID
 	kill -USR2 "$1"
 	sleep 0.2
 	compgen -G 's.data.[0-9]*' >/dev/null
 }
 
-@test "a function that takes more of the time is the first that diff names" {
+@test "diff names the function that takes more time first" {
 	need_recording
 	perf_record a.data -e cpu-clock -F 4999 -g "$WORKLOADS/mix" --heavy 10 --rounds 300
 	perf_record b.data -e cpu-clock -F 4999 -g "$WORKLOADS/mix" --heavy 60 --rounds 300
@@ -95,10 +94,10 @@ switched_out() { # PID
 		fail "$output"
 	changes a.data b.data "$(row mix_light self_percent.change) | . < -35 and . > -65" >/dev/null
 	changes a.data b.data "$(row mix_heavy self_noise) == false" >/dev/null
-	# it takes the place of the other: what calls them does not change by as much
+	# it replaces the other one: their callers change less
 	changes a.data b.data "($(row mix_round total_percent.change) // 0) | fabs < 10" >/dev/null
 	changes a.data b.data '.sessions[0].events[0].functions[0:2] | map(.symbol) | sort == ["mix_heavy", "mix_light"]'
-	# and the other way round
+	# and in the other direction
 	changes b.data a.data "$(row mix_heavy self_percent.change) < -35" >/dev/null
 }
 
@@ -124,7 +123,7 @@ switched_out() { # PID
 	changes a.data a.data '[.sessions[] | .events[].functions[], .offcpu.stacks[]] == []'
 }
 
-@test "the same wait is the same, whoever else looks at the switch" {
+@test "the same wait is the same, however many programs watch the switch" {
 	need_recording
 	need_tracepoints
 	write_rules <<-'EOF'
@@ -162,17 +161,17 @@ switched_out() { # PID
 		-s --running-time --namespaces --all-cgroups --switch-events "$WORKLOADS/mix"
 	assert_same_shares b.data cpu-clock
 	perf_record c.data -e '{cpu-clock,page-faults}:S' -F 1999 --buildid-mmap "$WORKLOADS/mix"
-	# what perf shows of the group's other member it makes itself, from the leader's samples
+	# perf computes the values of the other member of the group itself, from the leader's samples
 	same "samples of a group" "$(changes c.data c.data '[.sessions[0].events[].samples.a] | add')" \
 		"$(perf script -i c.data -F event 2>/dev/null | grep -c cpu-clock)"
 }
 
-@test "shares agree with perf report: user stacks are unwound, also where no frame pointer is" {
+@test "shares agree with perf report: user stacks are unwound, even without frame pointers" {
 	need_recording
 	# shellcheck disable=SC2016 # of the inner shell
 	perf_record a.data -e cpu-clock -F 1999 --call-graph dwarf -- sh -c 'ls -lR /usr/include | sort >/dev/null; "$0"' "$WORKLOADS/mix"
 	assert_same_shares a.data cpu-clock
-	# some of perf's stacks end early: in one run it finds __libc_start_main below all samples, in the next below a third
+	# some of perf's stacks end early: one run has __libc_start_main below all samples, the next below a third
 	which=total
 	perf_shares a.data cpu-clock >perf.shares
 	all_shares a.data cpu-clock >our.shares
@@ -201,7 +200,7 @@ switched_out() { # PID
 	fail "no sample: $(cat perf.err)"
 }
 
-@test "waiting that is new is the off-CPU stack that grew" {
+@test "new waiting is the off-CPU stack that grew" {
 	need_recording
 	need_tracepoints
 	keep_cpus_awake
@@ -209,7 +208,7 @@ switched_out() { # PID
 	perf_record b.data -a -g -e sched:sched_switch "$WORKLOADS/mix" --waits 6 --wait 50
 	local of_mix='[.sessions[0].offcpu.stacks[] | select(.comm == "mix" and .state == "S" and
 		([.frames[].symbol] | index("do_nanosleep")))]'
-	# ms in sum: 6 times 50 and what waking takes, in B alone; perf may have missed a switch
+	# ms in total: 6 times 50 and the wake-ups, in B alone; perf may have missed a switch
 	changes a.data b.data ". as \$all | $of_mix | map(.ms_per_second.b) | add * \$all.sessions[0].seconds.b >= 50"
 	changes a.data b.data "$of_mix | map(.ms_per_second.a) | add == 0"
 	changes a.data b.data "$of_mix | any(.frames[].symbol == \"mix_waits\")"
@@ -236,7 +235,7 @@ switched_out() { # PID
 	done
 	changes before after '[.sessions[].session] == ["cpu", "sched"]'
 	changes before after '[.sessions[0].events[].event] | index("cpu-clock") != null'
-	# the share of each depends on what else runs, their proportion does not
+	# each share depends on what else runs, their ratio does not
 	# shellcheck disable=SC2016 # variables of jq
 	changes before after '[.sessions[] | select(.session == "cpu").events[] | select(.event == "cpu-clock").functions[]] |
 		([.[] | select(.symbol == "mix_heavy")][0].self_percent) as $heavy |
@@ -246,7 +245,7 @@ switched_out() { # PID
 	changes before after '[.sessions[].events[].event] | any(startswith("frbpf:")) | not'
 	run -0 --separate-stderr frbpf diff before after
 	[[ $output == *"session cpu, cpu-clock: A "* && $output == *"session sched, off CPU:"* ]] || fail "$output"
-	# B's dump was moved away: its incident names a file that is not there
+	# B's dump was moved: its incident names a file that does not exist
 	local names
 	mapfile -t names < <(incidents "$BASE")
 	run -0 --separate-stderr frbpf diff "${names[0]}" "${names[0]}"
@@ -261,7 +260,7 @@ switched_out() { # PID
 	need_btf
 	write_rules
 	frbpf_load
-	# programs of other suites are in it, too, and their files may go between the two readers
+	# it has programs of other suites, too, and their files may be removed between the two readings
 	for _ in 1 2 3; do
 		workload mix >/dev/null
 		dump=$(frbpf dump --session cpu)
@@ -273,7 +272,7 @@ switched_out() { # PID
 	fail "$said"
 }
 
-@test "a program that was built again gives no wrong names" {
+@test "a program that was built again does not give wrong names" {
 	need_recording
 	cp "$WORKLOADS/mix" prog
 	perf_record a.data -e cpu-clock -F 1999 ./prog
@@ -281,7 +280,7 @@ switched_out() { # PID
 	rm prog # a new file: perf's copy is a link to the old one
 	cp "$WORKLOADS/burn" prog
 	perf_record none.data -e page-faults -c 1000000 true
-	# perf has kept a copy of the program as it was
+	# perf has kept a copy of the earlier program
 	all_shares a.data cpu-clock | grep -q '^mix_light '
 	rm -r "$HOME/.debug"
 	run ! grep -q '^mix_light \|^burn' <(all_shares a.data cpu-clock)
@@ -289,7 +288,7 @@ switched_out() { # PID
 	[[ $output == *"/prog is another build than the one recorded"* ]] || fail "$output"
 }
 
-@test "what cannot be compared is said in one line" {
+@test "what cannot be compared is reported in one line" {
 	need_recording
 	perf_record a.data -e cpu-clock "$WORKLOADS/mix" --rounds 20
 	perf_record z.data -z -e cpu-clock "$WORKLOADS/mix" --rounds 20
@@ -316,7 +315,7 @@ switched_out() { # PID
 		cut.data|offset
 		short.data|offset
 	EOF
-	# what is compressed is read
+	# compressed files are read
 	if [[ -e z.data ]]; then
 		[[ $(frbpf diff z.data z.data) == *"no difference"* ]]
 		same "samples" "$(frbpf diff --json z.data a.data | jq '.sessions[0].events[0].samples.a')" \

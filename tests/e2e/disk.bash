@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# A disk of the test's own: a loop device on a file below $BATS_TEST_TMPDIR, perhaps made slow by the io (blkio)
-# controller, which throttles what the loop device writes to its file.
+# A disk of the test: a loop device on a file below $BATS_TEST_TMPDIR. The io (blkio) controller may throttle what the
+# loop device writes to its file.
 
 # sets $disk (/dev/loopN)
 disk_make() { # SIZE
 	truncate -s "$1" "$BATS_TEST_TMPDIR/disk.img"
-	# blocks that exist: what is written to the file is nothing but that
+	# allocated blocks: a write to the file is nothing but that
 	dd if=/dev/zero of="$BATS_TEST_TMPDIR/disk.img" bs=1M count=$((${1%M})) conv=notrunc,fsync status=none
 	disk=$(losetup -f --show --direct-io=on "$BATS_TEST_TMPDIR/disk.img" 2>/dev/null) ||
 		disk=$(losetup -f --show "$BATS_TEST_TMPDIR/disk.img" 2>/dev/null) || skip "no loop devices here"
@@ -30,7 +30,7 @@ disk_below() {
 	echo "$dev"
 }
 
-# What runs with in_slow_group writes no faster than so many bytes a second.
+# Processes run with in_slow_group write no faster than so many bytes a second.
 slow_group_make() { # BYTES-PER-SECOND
 	local below v2 v1
 	below=$(disk_below) || skip "the test's files are on no disk"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# The pages say what the program knows: commands, options, keys, sources and fields, as the program itself lists them.
+# The pages list what the program itself lists: commands, options, keys, sources and fields.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -23,18 +23,18 @@ missing() { # PAGE MACRO
 	done
 }
 
-# What a page of several commands says of one: its items, and what follows up to those of the next.
+# The part of a page that is about one of its commands.
 part_of() { # COMMAND PAGE
 	awk -v name="$1" '/^\.It Cm / {inside = $3 == name} /^\.S[hs]/ {inside = 0} inside' "$2"
 }
 
-# Without those that every command has, which the page says once.
+# Without the options of every command, which the page describes once.
 options_of() { # COMMAND
 	"$FRBPF" "$1" --help | grep -oE '(^|[ ,])--[a-z-]+' | sed 's/.*--/-/' | sort -u |
 		grep -vxE -e '-(base|config|help)'
 }
 
-# The same, wherever they stand in the text.
+# The same, anywhere in the text.
 missing_words() { # PAGE
 	local name
 	while read -r name; do
@@ -42,7 +42,7 @@ missing_words() { # PAGE
 	done
 }
 
-@test "every command and each of its options stands in a page" {
+@test "a page has every command and each of its options" {
 	local command page
 	[[ $(commands | wc -l) -ge 10 ]]
 	[[ ! $(commands | missing docs/frbpf.8 Cm) ]] || fail "missing: $(commands | missing docs/frbpf.8 Cm)"
@@ -61,7 +61,7 @@ missing_words() { # PAGE
 	done
 }
 
-@test "every key of a section stands in the page on rules files" {
+@test "the page on rules files has every key of a section" {
 	printf '[daemon]\n0\n0zqxj = 1\nzqxj = 1\n[session-a]\nrun = -a\nzqxj = 1\n[rule-a]\nwhen = runqlat > 1s\nzqxj = 1\n' |
 		sed '/^0/d' >"$RULES"
 	run -1 --separate-stderr "$FRBPF" check "$RULES"
@@ -73,7 +73,7 @@ missing_words() { # PAGE
 		fail "missing: $(missing docs/frbpf-rules.5 Ic <"$BATS_TEST_TMPDIR/keys")"
 }
 
-@test "every source, and every field that if knows of it, stands in the page on rules files" {
+@test "the page on rules files has every source, and every field of if for it" {
 	local source
 	"$FRBPF" events --json 2>/dev/null |
 		jq -r '.events[] | select(.in == "when" and (.name | contains(":") | not)) | .name' >"$BATS_TEST_TMPDIR/sources"
@@ -89,7 +89,7 @@ missing_words() { # PAGE
 		fail "missing: $(missing_words docs/frbpf-rules.5 <"$BATS_TEST_TMPDIR/fields")"
 }
 
-@test "every name that a manifest has stands in the page on manifests" {
+@test "the page on manifests has every name in a manifest" {
 	local file=user/dump/base/manifest.c
 	grep -v '#include' $file | grep -oE '"[a-z_]{2,}"' | tr -d '"' | sort -u >"$BATS_TEST_TMPDIR/names"
 	grep -qx threshold_ns "$BATS_TEST_TMPDIR/names"
@@ -97,7 +97,7 @@ missing_words() { # PAGE
 		fail "missing: $(missing_words docs/frbpf-manifest.5 <"$BATS_TEST_TMPDIR/names")"
 }
 
-@test "a rules file in a page is right" {
+@test "a rules file in a page is valid" {
 	sed -n '/^\[session-cpu\]/,/^\.Ed/p' docs/frbpf-rules.5 | sed '/^\.Ed/,$d' >"$RULES"
 	run -0 --separate-stderr "$FRBPF" check "$RULES"
 	sed -n '/^\[rule-runq-spike\]/,/^```/p' README.md | sed '/^```/,$d' >"$RULES"
@@ -111,7 +111,7 @@ missing_words() { # PAGE
 	(($(sed -n '/^## Glossary/,$p' CONTRIBUTING.md | grep -c '^| [a-z]') <= 21)) # with the line of titles
 }
 
-@test "files and links that the pages name are there" {
+@test "files and links named in the pages exist" {
 	local page link dir
 	for page in README.md CONTRIBUTING.md docs/*.md; do
 		dir=$(dirname "$page")
@@ -133,7 +133,7 @@ missing_words() { # PAGE
 	done
 }
 
-@test "the manual pages are formatted without a complaint" {
+@test "the manual pages are formatted without warnings" {
 	command -v man >/dev/null || skip "no man"
 	local page
 	for page in docs/*.[1-8]; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Dumps by hand, and what perf makes of the files.
+# Dumps by hand, and how perf reads the files.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -58,7 +58,7 @@ teardown() {
 	same "dumps" "$(dumps | wc -l)" 2
 }
 
-@test "dumps in a row get different names and keep each other" {
+@test "consecutive dumps get different names and keep each other" {
 	for _ in 1 2 3; do
 		frbpf dump >>"$BATS_TEST_TMPDIR/paths"
 	done
@@ -66,7 +66,7 @@ teardown() {
 	same "dumps" "$(dumps)" "$(sort "$BATS_TEST_TMPDIR/paths")"
 }
 
-@test "dumps at the same time are all answered" {
+@test "simultaneous dumps are all answered" {
 	local pids=() pid
 	for i in 1 2 3 4; do
 		frbpf dump >"$BATS_TEST_TMPDIR/paths.$i" &
@@ -84,7 +84,7 @@ teardown() {
 	done
 }
 
-@test "what happened before the dump is in it" {
+@test "a dump has what happened before it" {
 	burn=$(workload burn --seconds 0.5)
 	path=$(frbpf dump --session cpu)
 	perf script -i "$path" -F comm,pid,ip,sym --pid "$(json "$burn" .pid)" >"$BATS_TEST_TMPDIR/stacks"
@@ -96,7 +96,7 @@ teardown() {
 		"$(grep -A1 burn_inner "$BATS_TEST_TMPDIR/stacks" | grep -c '\[unknown\]')" 0
 }
 
-@test "every perf command that reads a file takes ours without a word" {
+@test "every perf command that reads a file accepts ours without a message" {
 	workload burn --seconds 0.3
 	frbpf dump >/dev/null
 	for path in $(dumps); do
@@ -117,11 +117,11 @@ teardown() {
 	[[ -s $perf_out ]]
 }
 
-@test "readers of other tools find what they go by" {
+@test "other tools find the metadata that they rely on" {
 	burn=$(workload burn --seconds 0.3)
 	path=$(frbpf dump --session cpu)
 	perf script --header-only -I -i "$path" >"$BATS_TEST_TMPDIR/header"
-	# one string an argument, the command first
+	# one string per argument, the command first
 	grep -qE '^# cmdline : \S*frbpf record -e cpu-clock' "$BATS_TEST_TMPDIR/header"
 	strings -a "$path" | grep -qx -- '--overwrite'
 	grep -qE '^# perf version : [0-9]+\.[0-9]+\.[0-9]+(-|$)' "$BATS_TEST_TMPDIR/header"
@@ -130,7 +130,7 @@ teardown() {
 	same "sample fields" "$(sample_type "$(tail -n 1 "$BATS_TEST_TMPDIR/attrs")")" \
 		"$(sample_type "$(head -n 1 "$BATS_TEST_TMPDIR/attrs")")"
 	tail -n 1 "$BATS_TEST_TMPDIR/attrs" | grep -q '^dummy:HG'
-	# rounds that say what is in order, and a program that is named before any other
+	# rounds that state the order, and one program that is named before all others
 	perf script -D -i "$path" 2>/dev/null >"$BATS_TEST_TMPDIR/raw"
 	grep -q 'PERF_RECORD_FINISHED_ROUND' "$BATS_TEST_TMPDIR/raw"
 	run ! grep -m 1 'PERF_RECORD_COMM: kworker' <(grep -m 1 'PERF_RECORD_COMM' "$BATS_TEST_TMPDIR/raw")
@@ -140,7 +140,7 @@ sample_type() { # LINE of perf evlist -v
 	sed -E 's/.*sample_type: ([A-Z|_]*).*/\1/' <<<"$1"
 }
 
-@test "show --kallsyms has kernel functions named on another machine" {
+@test "show --kallsyms lets another machine name kernel functions" {
 	workload burn --seconds 0.2
 	path=$(frbpf dump --session cpu)
 	dir=$BATS_TEST_TMPDIR/cache
@@ -172,7 +172,7 @@ sample_type() { # LINE of perf evlist -v
 	workload burn --seconds 0.2
 	frbpf dump >/dev/null
 	for path in $(dumps); do
-		# perf delivers by time: then the offsets, which it shows too, must rise as well
+		# perf delivers by time: so the offsets, which it also shows, must rise as well
 		perf script -D -i "$path" 2>/dev/null |
 			sed -nE 's/^[0-9]+ [0-9]{3,} (0x[0-9a-f]+) \[0x[0-9a-f]+\]: PERF_RECORD_.*/\1/p' |
 			while read -r offset; do
@@ -183,7 +183,7 @@ sample_type() { # LINE of perf evlist -v
 	done
 }
 
-@test "ls and show tell of every dump" {
+@test "ls and show list every dump" {
 	frbpf dump --reason "first one" >/dev/null
 	frbpf dump --reason "second one" >/dev/null
 	run -0 frbpf ls

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# frbpf events: what may stand in `when` and in -e.
+# frbpf events: names for `when` and -e.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -49,7 +49,7 @@ list() { # ARGUMENTS...
 	run -0 --separate-stderr "$FRBPF" check "$RULES"
 }
 
-@test "without root events lists what it can and says what is missing" {
+@test "without root events lists what it can, and what is missing" {
 	need_root
 	setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$FRBPF" ||
 		skip "the program is not reachable for another user"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Every sample has its name, its map and its symbol, whatever its task did before, in and after the window. What perf
-# makes of a dump is compared by name; perfdata_check looks at the records.
+# Every sample has its name, map and symbol, whatever its task did before, in and after the window. perf's view of a
+# dump is compared by name; perfdata_check checks the records.
 
 # shellcheck disable=SC2154,SC2030,SC2031 # set by bats and the helpers; every test is a subshell
 # with: others
@@ -84,14 +84,14 @@ has_ticks() { # PID N: of CPU time, hundredths of a second
 	((stat[13] + stat[14] >= $2))
 }
 
-# Until the process has burned for half a second more, however long that takes: many samples.
+# Wait until the process has burned for half a second more: many samples.
 let_burn() { # PID
 	local -a stat
 	read -r -a stat <"/proc/$1/stat"
 	wait_until 30 has_ticks "$1" $((stat[13] + stat[14] + 50)) || fail "$1 does not run"
 }
 
-# Writes the dump's samples to $samples, one per line: comm, pid, tid, symbol (those of C++ have spaces), object; and
+# Writes the dump's samples to $samples, one per line: comm, pid, tid, symbol (C++ symbols have spaces), object. Also
 # checks the file.
 dump() {
 	path=$(frbpf dump --session cpu)
@@ -111,13 +111,13 @@ names_of() { # DUMP [ARGUMENTS OF perf script]...
 	[[ -s $samples ]] || fail "no samples: $(cat "$BATS_TEST_TMPDIR/perf.err")"
 }
 
-# count COMM PID SYMBOL OBJECT: samples of that; each a regular expression for the whole field
+# count COMM PID SYMBOL OBJECT: number of such samples; each a regular expression for the whole field
 count() {
 	awk -F '\t' -v comm="^($1)$" -v pid="^($2)$" -v symbol="^(${3-.*})$" -v object="^(${4-.*})$" \
 		'$1 ~ comm && $2 ~ pid && $4 ~ symbol && $5 ~ object {n++} END {print n + 0}' "$samples"
 }
 
-# seen COMM PID SYMBOL [OBJECT]: many samples of that, and none of the symbol under another name
+# seen COMM PID SYMBOL [OBJECT]: there are many such samples, and none with the symbol under another name
 seen() {
 	local n others
 	n=$(count "$1" "$2" "$3" "${4-.*}")
@@ -127,8 +127,8 @@ seen() {
 	((others == 0)) || fail "$others samples in $3 that are not of $1"
 }
 
-# all_known PID: no sample of it without comm, object or symbol. bash, which it was before an exec, has no symbols. A
-# thread that is past its end has no id any more: the kernel calls it -1, and nobody can name it.
+# all_known PID: none of its samples lacks comm, object or symbol. bash, which it was before an exec, has no symbols. A
+# thread that has ended has no id any more: the kernel shows -1, and nobody can name it.
 all_known() {
 	local bad
 	bad=$(awk -F '\t' -v pid="^($1)$" '$2 ~ pid && $3 != -1 && ($1 ~ /^:/ || $5 == "[unknown]" ||
@@ -155,7 +155,7 @@ build_id() { # FILE
 	all_known "$pid"
 }
 
-@test "exec before and in the window: the state at its start is the old image" {
+@test "exec before and in the window: at its start the state is the old image" {
 	{
 		printf '[session-cpu]\nrun = -e cpu-clock -F 1999 -m 4M --overwrite --switch-output -a\n'
 		printf '[rule-r]\nwhen = runqlat > 100s\npre = 1s\n'
@@ -198,7 +198,7 @@ build_id() { # FILE
 	seen doomed "$job" burn_alpha
 }
 
-@test "a binary that was deleted, and one that was replaced, before the recorder started" {
+@test "a binary deleted, and one replaced, before the recorder started" {
 	cp "$IMAGES/alpha" "$BATS_TEST_TMPDIR/deleted"
 	cp "$IMAGES/alpha" "$BATS_TEST_TMPDIR/replaced"
 	job "$BATS_TEST_TMPDIR/deleted" 30
@@ -209,7 +209,7 @@ build_id() { # FILE
 	wait_until 10 burns "$job_out"
 	rm "$BATS_TEST_TMPDIR/deleted"
 	record
-	# an upgrade while the recorder runs: the old file is gone, and so is then the process
+	# an upgrade while the recorder runs: the old file is gone, and later the process, too
 	cp "$IMAGES/beta" "$BATS_TEST_TMPDIR/new"
 	let_burn "$replaced"
 	mv "$BATS_TEST_TMPDIR/new" "$BATS_TEST_TMPDIR/replaced"
@@ -240,7 +240,7 @@ build_id() { # FILE
 	all_known "$pid"
 }
 
-@test "a process id that is used again" {
+@test "a reused process id" {
 	record
 	line=$(workload reuse_pid "$IMAGES/alpha" 0.2 -- "$IMAGES/beta" 0.2 -- "$IMAGES/gamma" 0.2 | tail -n 1)
 	pid=$(json "$line" .pid)
@@ -251,7 +251,7 @@ build_id() { # FILE
 	all_known "$pid"
 }
 
-@test "recorded in a small pid namespace: ids are those of the namespace, and are used again" {
+@test "recorded in a small pid namespace: ids are those of the namespace, and are reused" {
 	unshare --fork --pid --mount-proc true 2>/dev/null || skip "no pid namespaces"
 	record_inside() {
 		echo 300 >/proc/sys/kernel/pid_max 2>/dev/null || true # of this namespace since Linux 6.14
@@ -277,7 +277,7 @@ build_id() { # FILE
 	done
 }
 
-@test "a binary that only its mount namespace has: by its root while it lives, by build id afterwards" {
+@test "a binary that only its mount namespace has: by its root while it lives, by build id later" {
 	unshare --mount true 2>/dev/null || skip "no mount namespaces"
 	record
 	mkdir "$BATS_TEST_TMPDIR/private"
@@ -333,27 +333,27 @@ has_dispatcher() {
 	record
 	dump
 	address=$(awk '$3 == "bpf_dispatcher_xdp" && $4 == "[bpf]" {print $1}' /proc/kallsyms)
-	# a handful of instructions, which samples may miss: its symbol is in the dump all the same
+	# a few instructions, which samples may miss: its symbol is in the dump in any case
 	perf script -i "$path" --show-bpf-events 2>/dev/null | grep -i "KSYMBOL addr $address.* bpf_dispatcher_xdp" >"$perf_out" ||
 		fail "no symbol at $address: $(perf script -i "$path" --show-bpf-events 2>/dev/null | grep KSYMBOL | head)"
 	all_known "$job"
 }
 
-# Modules need no depmod of this test's: busybox' modprobe shows dependencies, too.
+# This test does not need depmod: modprobe of busybox shows dependencies, too.
 need_loadable_module() { # NAME
 	[[ -e /proc/modules ]] || skip "a kernel without modules"
 	modprobe -D "$1" >/dev/null 2>&1 || skip "no module $1 here"
 	! grep -q "^$1 " /proc/modules || skip "module $1 is loaded already"
 }
 
-# The one that works when it is loaded: it tries which of its functions is the fastest.
-@test "a kernel module loaded in the window, and one that is gone: map, build id and symbols" {
+# This module works when it is loaded: it tries which of its functions is the fastest.
+@test "a kernel module loaded in the window, and an unloaded one: map, build id and symbols" {
 	need_loadable_module raid6_pq
 	record
 	modprobe raid6_pq
 	id=$(od -An -v -tx1 -j 16 /sys/module/raid6_pq/notes/.note.gnu.build-id | tr -d ' \n')
 	dump
-	# where there is /proc/kcore, perf counts all modules as [kernel.kallsyms]
+	# if there is /proc/kcore, perf counts all modules as [kernel.kallsyms]
 	n=$(count '.*' '.*' 'raid6_.*' '.(raid6_pq|kernel.kallsyms).')
 	((n >= 5)) || fail "$n samples in raid6_pq: $(cut -f 4,5 "$samples" | sort | uniq -c | sort -rn | head -20)"
 	same "samples of it without a symbol" "$(count '.*' '.*' '.unknown.' '.raid6_pq.')" 0
@@ -378,14 +378,14 @@ need_loadable_module() { # NAME
 	all_known "$pid"
 }
 
-@test "a process that was gone long before the dump, in a small memory" {
+@test "a process that ended long before the dump, with little memory" {
 	record 'sideband-memory = 256K'
 	line=$(image alpha 0.3)
 	pid=$(json "$line" .pid)
 	workload fork_storm 1000 1 /bin/true >/dev/null # 700 KB of records
 	path=$(frbpf dump --session cpu)
 	names_of "$path"
-	# what the memory holds no more is said, not made up
+	# what the memory no longer holds is reported, not invented
 	if (($(count alpha "$pid" burn_alpha) < 20)); then
 		jq -e '.sessions[].sideband.incomplete' "$BASE"/incidents/*.json
 	fi
@@ -409,7 +409,7 @@ log_has_shrunk() {
 	(($(sideband folded) > 1000 && $(sideband log_bytes) < $(sideband bytes)))
 }
 
-@test "the log of names reaches no further back than the windows, and they miss nothing" {
+@test "the log of names reaches no further back than the windows, and windows lack nothing" {
 	{
 		printf '[session-cpu]\nrun = -e cpu-clock -F 1999 -m 64K --overwrite --switch-output -a\n'
 		printf '[session-other]\nrun = -e cpu-clock -F 999 -m 32K --overwrite --switch-output -a\n'
@@ -421,7 +421,7 @@ log_has_shrunk() {
 	job "$IMAGES/beta" 60
 	wait_until 10 burns "$job_out"
 	workload fork_storm 1000 2 /bin/true >/dev/null # some 1.4 MB of records
-	# a busy process makes the rings of a CPU go round in a second or two
+	# a busy process fills the rings of a CPU in a second or two
 	wait_until 40 log_has_shrunk || fail "$(frbpf status --json -v | jq .sideband)"
 	let_burn "$alpha"
 	dump
@@ -436,7 +436,7 @@ needs_back() { # SECONDS
 	(($(sideband 'needed_ns // 0') > $1 * 1000000000))
 }
 
-@test "the log of names is kept for rings that have not gone round, and for a rule's pre" {
+@test "the log of names is kept for rings that have not wrapped, and for the pre of a rule" {
 	printf '[session-cpu]\nrun = -e cpu-clock -F 1999 -m 64K --overwrite --switch-output -a\n' >"$RULES"
 	printf '[session-slow]\nrun = -e cpu-clock -F 99 -m 4M --overwrite --switch-output -a\n' >>"$RULES"
 	frbpf_load
@@ -445,7 +445,7 @@ needs_back() { # SECONDS
 	job "$IMAGES/beta" 60
 	wait_until 10 burns "$job_out"
 	workload fork_storm 1000 2 /bin/true >/dev/null
-	# the fast session alone needs no more than two rounds of its rings
+	# the fast session alone needs at most two rounds of its rings
 	wait_until 40 needs_back 12
 	same "folded" "$(sideband folded)" 0
 	path=$(frbpf dump --session slow)
@@ -477,9 +477,9 @@ needs_back() { # SECONDS
 	done
 	workload short_lived --count 20
 	dump
-	# the kernel itself gives a task that is released already the id -1
+	# the kernel itself gives a released task the id -1
 	same "unnamed" "$(awk -F '\t' '$1 ~ /^:/ && $3 != -1' "$samples" | wc -l)" 0
-	# the kernel's own fast paths before a task has any map are not among them
+	# except the kernel's own code before a task has any map
 	grep -q '^unmapped 0$' "$BATS_TEST_TMPDIR/checked" || fail "$(cat "$BATS_TEST_TMPDIR/checked")"
 }
 
@@ -495,7 +495,7 @@ needs_back() { # SECONDS
 	rm -f "/tmp/perf-$pid.map"
 }
 
-@test "a binary that is gone within moments has its build id, where the kernel tells it" {
+@test "a binary that is removed at once has its build id, if the kernel reports it" {
 	record
 	dump
 	perf evlist -v -i "$path" 2>/dev/null | grep -qE 'build_id: *1' ||
@@ -511,7 +511,7 @@ needs_back() { # SECONDS
 	build_ids "$path" | grep -q "^$id .*/gone" || fail "no $id of gone: $(build_ids "$path")"
 }
 
-@test "build ids: of what samples hit, not of what else is mapped" {
+@test "build ids: of files with samples, not of all mapped files" {
 	record
 	line=$(image alpha 0.3)
 	dump
@@ -527,7 +527,7 @@ sleeps_as() { # COMM PID
 	[[ $(awk '{print $2, $3}' "/proc/$2/stat") == "($1) S" ]]
 }
 
-@test "sideband: only tasks that were sampled, or all" {
+@test "sideband: only sampled tasks, or all" {
 	job "$IMAGES/alpha" --wait 1 # sleeps
 	sleeper=$job
 	wait_until 15 sleeps_as alpha "$sleeper"
@@ -545,7 +545,7 @@ sleeps_as() { # COMM PID
 	[[ $output == *"PERF_RECORD_COMM: alpha:$sleeper/$sleeper"* ]]
 }
 
-@test "cgroups: those of before the start and those of the window" {
+@test "cgroups: those from before the start and those of the window" {
 	local root2 name
 	root2=$(awk '$3 == "cgroup2" {print $2; exit}' /proc/mounts)
 	[[ $root2 ]] || skip "no cgroup2"
@@ -566,7 +566,7 @@ sleeps_as() { # COMM PID
 
 # --- the checker
 
-# broken WHAT OFFSET BYTES: a copy of the dump with these bytes (as printf takes them) must be refused
+# broken WHAT OFFSET BYTES: a copy of the dump with these bytes (in the syntax of printf) must be refused
 broken() {
 	local copy=$BATS_TEST_TMPDIR/broken
 	cp "$path" "$copy"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# What the end-to-end tests share. FRBPF: the program under test; FRBPF_WORKLOADS: directory of tests/workloads'
-# programs. Every test has a base directory, a rules file and a perf configuration of its own.
+# Shared by the end-to-end tests. FRBPF: the program under test; FRBPF_WORKLOADS: directory of tests/workloads'
+# programs. Every test has its own base directory, rules file and perf configuration.
 
 bats_require_minimum_version 1.5.0
 
@@ -10,7 +10,7 @@ root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 FRBPF=${FRBPF:-$root/frbpf}
 WORKLOADS=${FRBPF_WORKLOADS:-$root/.output/tests/workloads}
 
-# Where the manifest has what (jq paths): the one place to change with its schema.
+# Paths in the manifest (for jq): the one place to change with its schema.
 # shellcheck disable=SC2034 # for the tests
 declare -gA M=(
 	[rule]='.triggers[0].rule'
@@ -37,7 +37,7 @@ common_setup() {
 	foreground_pid=
 	awake_pids=()
 	unset FRBPF_BASE
-	# what perf does must not depend on the user's settings, nor write into his home
+	# perf must not depend on the user's settings, nor write into the home directory
 	export PERF_CONFIG=/dev/null HOME=$BATS_TEST_TMPDIR DEBUGINFOD_URLS='' PERF_PAGER=cat TZ=UTC
 	[[ -x $FRBPF ]] || fail "$FRBPF is not built"
 }
@@ -50,7 +50,7 @@ common_teardown() {
 	for pid in $(daemons_of "$BASE") ${awake_pids[@]+"${awake_pids[@]}"}; do
 		kill -KILL "$pid" 2>/dev/null || true
 	done
-	# a recorder that could not do what it had to
+	# a recorder that failed at something
 	! grep -shF -d skip -D skip 'refused by our own filter' "$BASE/output" "$BATS_TEST_TMPDIR"/* >&2
 }
 
@@ -59,7 +59,7 @@ fail() { # MESSAGE
 	return 1
 }
 
-# --- what this machine can do
+# --- abilities of this machine
 
 need_root() {
 	((EUID == 0)) || skip "needs root"
@@ -82,9 +82,9 @@ need_fifo() {
 	chrt -f 1 true 2>/dev/null || skip "SCHED_FIFO is refused here"
 }
 
-# Until the end of the test no CPU is idle. On some virtual machines perf counts what happens in the context of an idle
-# task (interrupts, timers, wake-ups, switches to others) and writes no record of it. The spinners are of SCHED_IDLE:
-# they take from nobody.
+# Until the end of the test no CPU is idle. On some virtual machines perf counts events in the context of an idle task
+# (interrupts, timers, wake-ups, switches to others) and writes no record of them. The spinners have SCHED_IDLE: they
+# take no CPU time from others.
 keep_cpus_awake() {
 	local cpu
 	for cpu in /sys/devices/system/cpu/cpu[0-9]*; do
@@ -101,7 +101,7 @@ keep_cpus_awake() {
 
 # --- rules and the daemon
 
-# Two small sessions; rules are added by what comes on standard input.
+# Two small sessions; rules are appended from standard input.
 write_rules() {
 	{
 		cat <<-'EOF'
@@ -132,8 +132,8 @@ frbpf_stop() {
 	wait_until 10 no_daemon
 }
 
-# Prints the pids of daemons that were given BASE (a path of this test alone). Every test asks this at its end, some all
-# the time: no process for each one that there is.
+# Prints the pids of daemons that were given BASE (a path of this test alone). Every test calls this at its end, some
+# all the time, so it starts no process per pid.
 daemons_of() { # BASE
 	local file pid
 	local -a args
@@ -152,7 +152,7 @@ no_daemon() {
 	[[ ! $(daemons_of "$BASE") ]]
 }
 
-# The daemon's pid as it stands in the lock file.
+# The daemon's pid from the lock file.
 daemon_pid() {
 	local pid
 	pid=$(tr -cd 0-9 <"$BASE/lock")
@@ -170,7 +170,7 @@ wait_until() { # SECONDS COMMAND...
 	done
 }
 
-# Functions of programs are looked up once dump and manifest are there: waits for that.
+# Waits until the functions of programs are looked up, which happens after dump and manifest.
 named() { # MANIFEST
 	wait_until 30 names_known "$1" || fail "the names are pending: $1"
 }
@@ -201,14 +201,14 @@ wait_for_incident() { # BASE N
 		fail "$(incidents "$1" | wc -l) incidents instead of $2; output: $(cat "$1/output" 2>/dev/null)"
 }
 
-# The next line of what a workload says.
+# The next line of a workload's output.
 expect_line() { # FD WANTED
 	local line
 	read -r -t 10 -u "$1" line || fail "nothing came instead of '$2'"
 	same "what it says" "$line" "$2"
 }
 
-# For "and no more of them": as long as a dump takes here, and the merge time.
+# For "and no more of them": waits as long as a dump takes here, and the merge time.
 settle() {
 	sleep 1.5
 }
@@ -245,9 +245,9 @@ events() { # DUMP EVENT
 		sed -nE "s/^ *(.*[^ ]) +(-?[0-9]+)\/(-?[0-9]+) +\[0*([0-9]+)\] +0*([0-9]+)\.([0-9]{9}): +($2): ?(.*)/\1\t\2\t\3\t\4\t\5\6\t\7\t\8/p"
 }
 
-# same_span NAME DUMP ENTRY EXIT CONDITION: the incident measured what perf's events ENTRY and EXIT, those for which an
-# awk CONDITION on the columns of events holds, enclose. Ours and perf's programs of one tracepoint run one after the
-# other, whichever is first. Sets $span_exit, the time of perf's EXIT.
+# same_span NAME DUMP ENTRY EXIT CONDITION: the incident measured the time between perf's events ENTRY and EXIT for
+# which an awk CONDITION on the columns of events holds. Our program and perf's on one tracepoint run one after the
+# other, in either order. Sets $span_exit, the time of perf's EXIT.
 same_span() {
 	local begin end entry value
 	end=$(manifest "$1" time)
@@ -269,17 +269,17 @@ same() { # WHAT GOT WANTED
 	[[ $2 == "$3" ]] || fail "$1: got '$2', not '$3'"
 }
 
-# perf_quiet ARGUMENTS...: perf must do it and have nothing to say on standard error. Output in $perf_out.
+# perf_quiet ARGUMENTS...: perf must succeed and print nothing to standard error. Output in $perf_out.
 perf_quiet() {
 	local status=0 errors
 	timeout -k 5 "${PERF_LIMIT:-60}" perf "$@" </dev/null >"$perf_out" 2>"$BATS_TEST_TMPDIR/perf.err" || status=$?
-	# the sum at the end of a conversion is no complaint
+	# the summary of a conversion is no complaint
 	errors=$(grep -v '^\[ perf data convert: ' "$BATS_TEST_TMPDIR/perf.err" | grep .) || true
 	((status == 0)) || fail "perf $*: status $status: $errors"
 	[[ ! $errors ]] || fail "perf $* says: $errors"
 }
 
-# Whether process $1 has ended; who has and is only not yet reaped by init counts as gone.
+# Whether process $1 has ended; a zombie that init has not reaped yet counts as ended.
 is_gone() {
 	local state
 	state=$(awk '{print $3}' "/proc/$1/stat" 2>/dev/null) || return 0

@@ -1,10 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# A local user who owns files, names, folders and processes that we look at, and uses them against us.
+# A local user uses files, names, directories and processes that we read to attack us.
 
 # shellcheck disable=SC2034,SC2154 # for the helpers; set by bats and them
 # shellcheck disable=SC2016 # what stands in single quotes is for other shells
-# Alone: perf record -a of another suite opens, at its end, what the names of programs lead to by then, and so the bait.
+# Alone: perf record -a of another suite opens, at its end, the files that names of programs then lead to, and so the
+# bait.
 load run_helpers
 
 setup() {
@@ -14,7 +15,7 @@ setup() {
 	background=
 	cgroup=
 	OUT=$BATS_TEST_TMPDIR/out
-	# a place that any user reaches, with a folder of theirs and one that is nobody's business
+	# a directory that any user can reach, with one of theirs and a secret one
 	open_dir=$(mktemp -d /tmp/frbpf-hostile.XXXXXX)
 	theirs=$open_dir/theirs
 	secret=$open_dir/secret
@@ -34,7 +35,7 @@ need_their_name() {
 	[[ $their_name ]] || skip "no user with uid 65534"
 }
 
-@test "run --user gives away what it has made, whatever has taken its name" {
+@test "run --user gives away what it made, whatever took its name" {
 	need_their_name
 	as_them mkdir "$theirs/p"
 	run -0 frbpf_run "--user=$their_name" --when 'runqlat > 1h' -o "$theirs/p/out" -- \
@@ -96,7 +97,7 @@ need_their_name() {
 	done
 	same "the file of root's" "$(cat "$secret/notes")" 'of root'
 	[[ ! -e $secret/new && ! -e $OUT ]]
-	# a new file there, more for it, and a link of our own
+	# a new file there, more text for it, and our own link
 	run -0 frbpf_run --log "$theirs/new" --when 'runqlat > 1h' -o "$OUT" -- true
 	same "standard error" "$output" ""
 	ln -s "$theirs/new" "$open_dir/own"
@@ -106,7 +107,7 @@ need_their_name() {
 	[[ $output == *"frbpf: $OUT.3"* ]]
 }
 
-@test "nothing that root names to be written goes where a link of another user leads" {
+@test "files that root names to be written are never reached by a link of another user" {
 	local dump out
 	as_them ln -s "$secret" "$theirs/folder"
 	as_them ln -s "$secret/notes" "$theirs/link"
@@ -126,7 +127,7 @@ need_their_name() {
 	done
 	run -1 "$FRBPF" merge -f -o "$theirs/link" "$dump"
 	[[ $output == *'not a regular file'* ]] || fail "$output"
-	# what is theirs stays theirs, under a name that is taken; a new file is ours
+	# their file stays theirs if its name is taken; a new file is ours
 	"$FRBPF" merge -f -o "$theirs/file" "$dump"
 	"$FRBPF" merge -o "$theirs/new" "$dump"
 	same "owners" "$(stat -c %u "$theirs/file" "$theirs/new" | xargs)" '0 0'
@@ -154,13 +155,13 @@ need_their_name() {
 		run -1 frbpf show --kallsyms "$at"
 	done
 	same "names in the secret" "$(find "$secret" -mindepth 1 -maxdepth 1 -printf "%f\n" | sort | xargs)" "notes out"
-	# theirs without links, and a link of our own
+	# theirs without links, and our own link
 	ln -s "$theirs" "$open_dir/own"
 	run -0 frbpf show --kallsyms "$open_dir/own/new/"
 	[[ -s $(echo "$theirs/new/[kernel.kallsyms]"/*/kallsyms) ]]
 }
 
-# A fifo of root's, which nobody has opened as long as `untouched` says so: whoever opens it to read lets a writer in.
+# A fifo of root. `untouched` tells that nobody has opened it: opening it to read would let a writer in.
 lay_bait() {
 	mkfifo -m 600 "$secret/bait"
 	sh -c ': >"$1" && touch "$1.opened"' - "$secret/bait" </dev/null &>/dev/null 3>&- &
@@ -172,11 +173,11 @@ untouched() {
 	[[ ! -e $secret/bait.opened ]] || fail "root opened what a link of somebody else leads to"
 }
 
-@test "what takes the name of a program that ran is not opened" {
+@test "a file that took the name of a program that ran is not opened" {
 	lay_bait
 	write_rules </dev/null
 	frbpf_load
-	# each runs, and is a link before anybody asks what it was
+	# each runs, and becomes a link before anybody looks at it
 	as_them sh -c 'for i in 1 2 3 4 5 6 7 8; do
 		cp "$2" "$1/p$i" && "$1/p$i" -c "i=0; while [ \$i -lt 20000 ]; do i=\$((i + 1)); done"
 		ln -sf "$3" "$1/link" && mv -T "$1/link" "$1/p$i"
@@ -204,14 +205,14 @@ untouched() {
 	[[ $output == *"$theirs/program is not a file"* ]]
 	frbpf load "$RULES" || true
 	untouched
-	# nor is a file, if not everybody may read it
+	# nor is a file that not everybody may read
 	cp "$WORKLOADS/user_func" "$secret/program"
 	chmod 600 "$secret/program"
 	as_them ln -s "$secret/program" "$theirs/link"
 	as_them mv -T "$theirs/link" "$theirs/program"
 	run -1 frbpf check "$RULES"
 	[[ $output == *'a link of another user leads to it'* ]]
-	# the file that was there is watched still
+	# the earlier file is still watched
 	same "rules" "$(frbpf status --json | jq -r '.rules[].name')" slow
 }
 
@@ -237,7 +238,7 @@ untouched() {
 	frbpf ping
 }
 
-# Two names of theirs change places until descriptor 7 is closed; the process is $swapper.
+# Two of their names swap until descriptor 7 is closed; the process is $swapper.
 start_swapping() { # A B
 	cp "$WORKLOADS/swap_names" "$open_dir/swap_names"
 	mkfifo "$BATS_TEST_TMPDIR/swap"
@@ -265,12 +266,12 @@ start_swapping() { # A B
 	untouched
 }
 
-# What makes a terminal do things, or a line look like two.
+# Sequences that control a terminal, or make one line look like two.
 harmless() { # TEXT
 	! LC_ALL=C grep -q '[[:cntrl:]]' <<<"$1" || fail "not harmless: $(cat -v <<<"$1")"
 }
 
-@test "a name that a terminal would obey, in namespaces that nobody else sees, is only a name" {
+@test "a name with terminal sequences, in namespaces that nobody else sees, is only a name" {
 	local evil=$'e\e[2J\r\177il'
 	as_them unshare -Urm true || skip "users cannot have namespaces here"
 	lay_bait
@@ -280,7 +281,7 @@ harmless() { # TEXT
 		if = uid == 65534 && comm ~ "e*il"
 	EOF
 	frbpf_load
-	# a file, a mount and a root of theirs; the bait where debug files are looked for
+	# their file, mount and root; the bait is where debug files are searched
 	as_them unshare -Urm sh -c 'mkdir "$1/m" && mount -t tmpfs none "$1/m" && cp "$2" "$1/m/$3" &&
 		ln -s "$4" "$1/m/$3.debug" && "$1/m/$3" 0.05' - "$theirs" "$(readlink -f /bin/sleep)" "$evil" "$secret/bait"
 	wait_for_incident "$BASE" 1
@@ -293,7 +294,7 @@ harmless() { # TEXT
 	untouched
 }
 
-@test "a program of somebody else that is made to harm who reads it is an error, and the daemon goes on" {
+@test "a malicious program file causes an error, and the daemon continues" {
 	write_rules <<-'EOF'
 		[rule-slow]
 		when = syscall:clock_nanosleep > 1h
@@ -307,15 +308,15 @@ harmless() { # TEXT
 	truncate -s 64K "$theirs/program"
 	run -1 frbpf arm "uprobe:$theirs/program:user_func_slow > 5ms" --for 1m
 	[[ $output == *"$theirs/program"* ]]
-	# the same file, whole again, is read by the next process
+	# the next process reads the same file, restored
 	cp "$WORKLOADS/user_func" "$theirs/whole"
 	chown 65534 "$theirs/whole"
 	run -0 frbpf arm "uprobe:$theirs/whole:user_func_slow > 5ms" --for 1m
 	frbpf ping
 }
 
-# The dump is opened by a process that reads nothing of it but its first bytes, for one that is behind the filter of
-# system calls. That one opens nothing by then, and never opened the dump.
+# The dump is opened by a process that reads only its first bytes, for a process that is behind the filter of system
+# calls. That one opens nothing by then, and never opened the dump.
 read_behind_filter() { # TRACE
 	awk '/seccomp\(SECCOMP_SET_MODE_FILTER.*= 0$/ {filtered[$1] = 1; filters++}
 		/openat\(/ && filtered[$1] {late = 1}
@@ -325,7 +326,7 @@ read_behind_filter() { # TRACE
 			exit !n || !filters || late || refused}' "$1" || fail "$(grep -E 'seccomp|perf.data|SIGSYS' "$1")"
 }
 
-@test "who looks at a recording can do nothing but read what it is given by then" {
+@test "a process that looks at a recording can only read what it is given" {
 	local dump trace=$BATS_TEST_TMPDIR/trace
 	local -a command
 	command -v strace >/dev/null || skip "no strace"
@@ -334,7 +335,7 @@ read_behind_filter() { # TRACE
 	dump=$(frbpf dump | head -n 1)
 	frbpf_stop
 	while read -ra command; do
-		# LeakSanitizer cannot work in a process that is traced
+		# LeakSanitizer does not work in a traced process
 		ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 \
 			strace -f -qq -o "$trace" -e trace=seccomp,openat "$FRBPF" "${command[@]}" --base "$BASE" 3>&- || true
 		read_behind_filter "$trace"
@@ -354,12 +355,12 @@ read_behind_filter() { # TRACE
 
 # --- messages of applications
 
-@test "run --user: modes and owners are those of open files, never of what has a name meanwhile" {
+@test "run --user: modes and owners are changed by descriptor, never by name" {
 	local trace=$BATS_TEST_TMPDIR/trace
 	need_their_name
 	command -v strace >/dev/null || skip "no strace"
 	as_them mkdir "$theirs/p"
-	# LeakSanitizer cannot work in a process that is traced
+	# LeakSanitizer does not work in a traced process
 	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 strace -f -qq -o "$trace" \
 		-e trace=bind,chown,lchown,fchownat,fchown,?chmod,?fchmod,?fchmodat,?fchmodat2 \
 		"$FRBPF" run "--user=$their_name" --when 'app:slow > 100ms' -o "$theirs/p/out" -- true 3>&- ||
@@ -369,7 +370,7 @@ read_behind_filter() { # TRACE
 	run -1 grep -E ' (l?chown|chmod|fchmodat2?|fchownat)\(' <(grep -vE 'fchownat\([0-9]+, "",.*AT_EMPTY_PATH' "$trace")
 }
 
-@test "run --user hears its command, also by frbpf trigger" {
+@test "run --user receives messages of its command, also by frbpf trigger" {
 	need_their_name
 	setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$FRBPF" ||
 		skip "the program is not reachable for another user"
@@ -379,7 +380,7 @@ read_behind_filter() { # TRACE
 	same "left in /run" "$(find /run/frbpf -name 'run.*' 2>/dev/null)" ""
 }
 
-@test "frbpf trigger takes the socket of the run, or says that nobody listens there" {
+@test "frbpf trigger uses the socket of the run, or reports that nobody listens there" {
 	FRBPF_APP=$BATS_TEST_TMPDIR/none run -1 "$FRBPF" trigger slow
 	[[ $output == *"nobody listens at $BATS_TEST_TMPDIR/none (FRBPF_APP)"* ]]
 }

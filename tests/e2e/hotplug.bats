@@ -12,7 +12,7 @@ setup() {
 	common_setup
 	victim=$BATS_TEST_TMPDIR/frbpf-hot
 	cp "$(type -P true)" "$victim"
-	# the last one, so that a machine of two has one left
+	# the last one, so that a machine with two keeps one
 	cpu=$(lscpu -p=CPU,ONLINE | awk -F, '$2 == "Y" {c = $1} END {print c}')
 	switch=/sys/devices/system/cpu/cpu$cpu/online
 	((cpu > 0)) || skip "needs two CPUs"
@@ -45,7 +45,7 @@ follow() { # off|on TIMES
 	wait_until 20 has_followed "$2" || fail "not noticed that CPU $cpu is $1: $(cat "$BASE/output")"
 }
 
-# The victim ran on the CPU: the rule saw it, the dump has it, by its name, and says what was missed.
+# The victim ran on the CPU: the rule saw it, and the dump has its name and reports the gap.
 check_recorded() {
 	local name file of_cpu
 	taskset -c "$cpu" "$victim"
@@ -62,7 +62,7 @@ check_recorded() {
 	perf_quiet script -i "$file"
 }
 
-@test "a CPU that went and came back is recorded again, and what was missed is told" {
+@test "a CPU that went and came back is recorded again, and the gap is reported" {
 	frbpf_load
 	follow off 1
 	follow on 2
@@ -77,7 +77,7 @@ check_recorded() {
 	check_recorded
 }
 
-# Where the kernel tells nothing: a network namespace of another user namespace, but not in that.
+# Without reports of the kernel: in the network namespace of another user namespace.
 hide_uevents() {
 	local mine
 	unshare -U -n sleep 60 3>&- &
@@ -93,7 +93,7 @@ not_in() { # NAMESPACE
 	[[ $(readlink "/proc/$holder/ns/net") != "$1" ]]
 }
 
-@test "a CPU that went and came back within a moment is noticed, though nobody told of it" {
+@test "a CPU that went and came back within a moment is noticed without a report" {
 	hide_uevents
 	frbpf_load
 	echo 0 >"$switch" || skip "CPU $cpu cannot be switched here"
@@ -102,7 +102,7 @@ not_in() { # NAMESPACE
 	check_recorded
 }
 
-@test "a CPU for whose ring there is no memory: said once, and recorded as soon as there is some" {
+@test "a CPU without memory for its ring: reported once, and recorded as soon as there is memory" {
 	local n
 	echo 0 >"$switch" || skip "CPU $cpu cannot be switched here"
 	n=$(lscpu -p=CPU,ONLINE | grep -c Y)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Files that cannot be read: a file system that does not answer holds up nobody but who looks up names.
+# Files that cannot be read: a file system that hangs delays only the look-up of names.
 # with: others
 # shellcheck disable=SC2030,SC2031 # every test is a shell of its own
 load helpers
@@ -21,7 +21,7 @@ teardown() {
 	common_teardown
 }
 
-# Runs a program from a file system of its own; lines to descriptor 7 say what it is to do.
+# Runs a program from its own file system; lines to descriptor 7 tell it what to do.
 start_hung() {
 	mkfifo "$BATS_TEST_TMPDIR/say"
 	"$WORKLOADS/hung_files" <"$BATS_TEST_TMPDIR/say" >"$BATS_TEST_TMPDIR/hung" 2>&1 3>&- &
@@ -39,7 +39,7 @@ user_modules() { # INCIDENT
 	jq -r '.triggers[0].stacks.user[] | "\(.module) \(.symbol)"' "$BASE/incidents/$1.json"
 }
 
-# A rule on what a program does whose file can be made to hang: $path.
+# A rule on a program whose file can be made to hang: $path.
 load_beside_hung() {
 	write_rules <<-'EOF'
 		[daemon]
@@ -55,17 +55,17 @@ load_beside_hung() {
 	frbpf_load
 }
 
-@test "a program on a file system that hangs: its incidents are whole, and stop does not wait for it" {
+@test "a program on a file system that hangs: its incidents are complete, and stop does not wait for it" {
 	local path name
 	load_beside_hung
-	# while it answers, everything has its name
+	# while it answers, all names are known
 	echo close >&7
 	wait_until 30 has_incidents 1
 	name=$(incidents "$BASE" | tail -n 1)
 	named "$BASE/incidents/$name.json"
 	user_modules "$name" | grep -qx "$path hung_outer" || fail "$(user_modules "$name")"
 	same "names" "$(jq -r .names "$BASE/incidents/$name.json")" complete
-	# then it does not: the file is known, its functions are not
+	# then it hangs: the file is known, its functions are not
 	echo hang >&7
 	echo close >&7
 	wait_until 30 has_incidents 2
@@ -80,7 +80,7 @@ load_beside_hung() {
 	same "names" "$(jq -r .names "$BASE/incidents/$name.json")" partial
 }
 
-@test "the same where the kernel tells no build ids, right after it began to hang" {
+@test "the same if the kernel reports no build ids, right after it began to hang" {
 	local path name
 	write_rules <<-'EOF'
 		[rule-close]
@@ -98,7 +98,7 @@ load_beside_hung() {
 	user_modules "$name" | grep -qx "$path null" || fail "$(user_modules "$name")"
 	[[ -s $BASE/session-sched/perf.data.$name ]] || fail "no dump"
 	wait_until 30 stuck_is_told
-	# others' files are read as before
+	# other files are read as before
 	same "files" "$(frbpf dump | xargs stat -c %s | wc -l)" 2
 	FRBPF_LIMIT=60 frbpf_stop
 }
@@ -112,12 +112,12 @@ told_of_hung() {
 	grep -q 'its file system does not answer' "$BASE/output"
 }
 
-@test "a rule on a file that hangs is an error of load, and the daemon goes on" {
+@test "a rule on a file that hangs is an error of load, and the daemon continues" {
 	local path name
 	load_beside_hung
 	echo hang >&7
 	printf '[rule-call]\nwhen = uprobe:%s:hung_outer\n' "$path" >>"$RULES"
-	# neither who loads waits for it, nor the daemon, which reads the rules itself
+	# neither load waits for it, nor the daemon, which reads the rules itself
 	run -1 frbpf check "$RULES"
 	[[ $output == *"$path: its file system does not answer"* ]] || fail "$output"
 	run -1 frbpf load "$RULES"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Interrupts that run long, beside perf's own record of the same ones.
+# Long interrupts, compared with perf's records of the same ones.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 load helpers
@@ -18,12 +18,12 @@ teardown() {
 	common_teardown
 }
 
-# Packets to nobody: each is received by a softirq, which its sending raises.
+# Packets to no listener: sending raises a softirq that receives each.
 send_packets() {
 	"$BATS_TEST_TMPDIR/frbpf-net" -c 'for i in {1..20}; do echo x >/dev/udp/127.0.0.1/9; done' 2>/dev/null 3>&- || true
 }
 
-# Where ksoftirqd has more to do it receives them, too: again then.
+# A busy ksoftirqd receives them, too: try again then.
 packets_fire() {
 	send_packets
 	wait_until 2 has_incidents "$BASE" 1
@@ -34,7 +34,7 @@ packets_fire() {
 		[session-irq]
 		run = -e irq:softirq_entry -e irq:softirq_exit -m 1M --overwrite --switch-output -a
 
-		# perf may tell the end after us, and the CPU may be taken away in between
+		# perf may record the end after us, and the CPU may be taken away in between
 		[rule-net]
 		when = softirq:net_rx > 1ns
 		if = current.comm == "frbpf-net"
@@ -59,7 +59,7 @@ packets_fire() {
 	[[ $output == *"on CPU $cpu"* ]]
 }
 
-# perf itself must see them: a kernel that has lost count of perf's nesting in interrupts drops such events for everybody
+# perf itself must see them: a kernel that miscounts perf's nesting in interrupts drops such events for everybody
 perf_sees_interrupts() {
 	perf record --no-bpf-event -q -a -e irq:irq_handler_entry -o "$BATS_TEST_TMPDIR/irq.data" -- \
 		dd if=/dev/zero of="$BATS_TEST_TMPDIR/file" bs=4k count=50 oflag=direct status=none >/dev/null 2>&1 3>&- || true
@@ -93,7 +93,7 @@ perf_sees_interrupts() {
 	events "$dump" irq:irq_handler_entry | grep -q "irq=$irq name=$handler" || fail "perf saw no $irq of $handler"
 }
 
-@test "check warns where an interrupt's rule asks for a task" {
+@test "check warns if a rule on an interrupt asks for a task" {
 	write_rules <<-'EOF'
 		[rule-net]
 		when = softirq:net_rx > 1ms

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Killed daemons, restarts, permissions, and the commands that tell of a daemon.
+# Killed daemons, restarts, permissions, and commands about a daemon.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -74,14 +74,14 @@ kill_daemon() {
 	[[ -s $BATS_TEST_TMPDIR/err ]]
 }
 
-@test "the next start clears temporary files, keeps dumps, and works" {
+@test "the next start removes temporary files, keeps dumps, and works" {
 	frbpf_load
 	frbpf dump >/dev/null
 	kept=$(dumps)
 	kill_daemon
 	touch "$BASE/session-cpu/.tmp-left" "$BASE/incidents/.tmp-left"
 	frbpf_load
-	# the recorder writes its own, too, from time to time
+	# the recorder makes temporary files, too, from time to time
 	wait_until 10 no_temporary_files || fail "$(temporary_files)"
 	same "dumps" "$(dumps)" "$kept"
 	frbpf dump >/dev/null
@@ -134,7 +134,7 @@ kill_daemon() {
 	jq -e . <<<"$output" >/dev/null
 }
 
-@test "ls and show of a rule's incident say rule, subject and value" {
+@test "ls and show of a rule's incident print rule, subject and value" {
 	frbpf_load
 	spike
 	wait_for_incident "$BASE" 1
@@ -149,7 +149,7 @@ kill_daemon() {
 	done
 }
 
-@test "two rules that fire on the same wait share an incident, and both lead to it" {
+@test "two rules that fire on the same wait share an incident, and both find it" {
 	cat >>"$RULES" <<-EOF
 
 		[rule-second]
@@ -204,7 +204,7 @@ status_has() { # WORD
 	[[ $(frbpf status) == *"$1"* ]]
 }
 
-@test "dumps of a loaded daemon go on while rules are replaced" {
+@test "dumps of a loaded daemon continue while rules are replaced" {
 	frbpf_load
 	printf '[daemon]\nmerge = 0\n' >>"$RULES" # one may follow at once upon the other
 	for i in 1 2 3 4 5; do
@@ -217,7 +217,7 @@ status_has() { # WORD
 		"number1 number2 number3 number4 number5"
 }
 
-@test "the log says who has stopped the recorder" {
+@test "the log says who stopped the recorder" {
 	write_rules
 	frbpf_load
 	frbpf_stop
@@ -228,7 +228,7 @@ status_has() { # WORD
 	grep -q "stopped by SIGTERM from [^ ]* (pid $BASHPID, uid 0)" "$BASE/output"
 }
 
-# In thread TASK, of /proc/PID/task/TASK.
+# Of thread TASK, from /proc/PID/task/TASK.
 assert_rights() { # TASK
 	local -A has=()
 	local name value

@@ -26,7 +26,7 @@ good_rules() {
 	EOF
 }
 
-# What is below the test's directory, but for files that bats and these tests write.
+# Files below the test's directory, except those of bats and of these tests.
 entries() {
 	find "$BATS_TEST_TMPDIR" -path "$BASE*" | sort
 }
@@ -63,7 +63,7 @@ daemon_answers() {
 	[[ ! $output && ! $stderr ]] || fail "$output$stderr"
 }
 
-@test "FRBPF_BASE goes before the base of the file, as for other commands; what load names works" {
+@test "FRBPF_BASE overrides the base of the file, as for other commands; the commands that load prints work" {
 	good_rules
 	printf '[daemon]\nbase = %s\n' "$BASE-of-the-file" >>"$RULES"
 	export FRBPF_BASE=$BASE
@@ -79,7 +79,7 @@ daemon_answers() {
 	[[ $stderr == *"\`frbpf status --base $BASE\` shows it, \`frbpf stop --base $BASE\` ends it"* ]] || fail "$stderr"
 }
 
-@test "ping and signal of a session that is not there fail with one line" {
+@test "ping and signal of a session that does not exist fail with one line" {
 	local command
 	good_rules
 	frbpf_load
@@ -90,7 +90,7 @@ daemon_answers() {
 	done
 }
 
-@test "mistakes in the command line: one prefix, and the command that was meant" {
+@test "errors in the command line: one prefix, and the command that was meant" {
 	run -1 --separate-stderr "$FRBPF" stat
 	same "a beginning" "$stderr" "frbpf: error: unknown command 'stat' (did you mean 'status'?); frbpf --help lists them"
 	run -1 --separate-stderr "$FRBPF" shwo
@@ -111,7 +111,7 @@ daemon_answers() {
 	[[ ! $output ]]
 }
 
-@test "a limit of descriptors that leaves none for dumps is refused, with what is needed" {
+@test "a limit of descriptors with no room for dumps is refused, with the number needed" {
 	local n
 	write_rules </dev/null
 	frbpf_load
@@ -122,7 +122,7 @@ daemon_answers() {
 	no_daemon || fail "a daemon runs"
 }
 
-@test "descriptors for the rings that are measured and made anew are kept free at the load" {
+@test "load keeps descriptors free for rings that are resized after measuring" {
 	local events='' i need
 	for ((i = 0; i < 40; i++)); do events+=' -e faults'; done
 	write_rules <<-EOF
@@ -133,14 +133,14 @@ daemon_answers() {
 	run -1 --separate-stderr prlimit --nofile=90 "$FRBPF" load --base "$BASE" "$RULES"
 	[[ $stderr =~ need\ ([0-9]+)\ file.*\ dumps\ ([0-9]+),\ and\ ([0-9]+) ]]
 	need=$((BASH_REMATCH[1] + BASH_REMATCH[2] + BASH_REMATCH[3]))
-	# one set of the events is 41 for each CPU: too few by half of that for both
+	# one set of the events is 41 for each CPU: half of that is missing for two sets
 	run -1 --separate-stderr prlimit --nofile=$((need - 20)) "$FRBPF" load --base "$BASE" "$RULES"
 	[[ $stderr == *"file descriptors (one per event and CPU, with 'ring' two)"* ]]
 	sed -i '/^ring/d' "$RULES"
 	prlimit --nofile=$((need - 20)) "$FRBPF" load --base "$BASE" "$RULES"
 }
 
-@test "a reload that needs more descriptors than there are is refused before anything is opened" {
+@test "a reload with more descriptors than there are is refused before anything is opened" {
 	local pid n
 	write_rules </dev/null
 	frbpf_load
@@ -157,7 +157,7 @@ daemon_answers() {
 	frbpf dump >/dev/null
 }
 
-@test "directories that are removed under the daemon are made again for the next dump" {
+@test "directories removed under the daemon are made again for the next dump" {
 	local files
 	write_rules </dev/null
 	frbpf_load
@@ -169,7 +169,7 @@ daemon_answers() {
 	grep -q 'session-cpu was removed: created again' "$BASE/output"
 }
 
-@test "load says which directories were removed and are made again" {
+@test "load reports which directories were removed and made again" {
 	write_rules </dev/null
 	frbpf_load
 	rm -r "$BASE/session-cpu" "$BASE/incidents"
@@ -181,16 +181,16 @@ daemon_answers() {
 	[[ $stderr != *"removed"* ]]
 }
 
-@test "a base that is removed ends the daemon, and another can be started" {
+@test "the daemon ends if its base is removed, and another can be started" {
 	write_rules </dev/null
 	frbpf_load
-	# again where the daemon made a file meanwhile
+	# again if the daemon made a file meanwhile
 	wait_until 10 rm -rf "${BASE:?}"
 	wait_until 20 no_daemon || fail "the daemon goes on where nobody can reach it"
 	frbpf_load
 }
 
-@test "of five stops at once none fails" {
+@test "five stops at once all succeed" {
 	local i pids=()
 	write_rules </dev/null
 	frbpf_load
@@ -215,7 +215,7 @@ daemon_answers() {
 	[[ ! $output ]]
 	[[ $stderr == *"$RULES:$line:"*"error:"* ]]
 	[[ $stderr == *"when = runqlat > 20mss"* ]]
-	# the caret stands below the bad token
+	# the caret is below the bad token
 	text=$(grep -F '| when = runqlat > 20mss' <<<"$stderr")
 	caret=$(grep -E '^ *\| *\^+ *$' <<<"$stderr")
 	up_to_token=${text%%20mss*}
@@ -249,7 +249,7 @@ daemon_answers() {
 	no_daemon
 }
 
-@test "a file that is not there, a directory, an unknown option and an unknown command are refused" {
+@test "a missing file, a directory, an unknown option and an unknown command are refused" {
 	run -1 --separate-stderr frbpf_load "$BATS_TEST_TMPDIR/none.conf"
 	[[ $stderr == *"$BATS_TEST_TMPDIR/none.conf"*"No such file"* ]]
 	run -1 --separate-stderr frbpf_load "$BATS_TEST_TMPDIR"
@@ -261,7 +261,7 @@ daemon_answers() {
 	[[ $stderr == *no-such-command* ]]
 	[[ ! -e $BASE ]]
 	no_daemon
-	# the name of one that comes with frbpf
+	# the name of a shipped file
 	run -1 --separate-stderr frbpf load disk
 	[[ $stderr == *"disk: No such file or directory (did you mean @disk?)" ]] || fail "$stderr"
 }
@@ -278,7 +278,7 @@ daemon_answers() {
 	[[ ! -e $BASE ]]
 }
 
-@test "a second daemon on the same base is refused and the first goes on" {
+@test "a second daemon on the same base is refused and the first continues" {
 	good_rules
 	frbpf_load
 	pid=$(daemon_pid)
@@ -344,16 +344,16 @@ daemon_answers() {
 	no_daemon
 }
 
-@test "who may not record is told so once, and how to be allowed" {
+@test "a user who may not record is told so once, with the commands that allow it" {
 	good_rules
-	# the same user, who owns all of the files, without what root may do
+	# the owner of all the files, without privileges
 	run -1 --separate-stderr setpriv --bounding-set -all "$FRBPF" load --base "$BASE" "$RULES" 3>&-
 	same "errors" "$(grep -c 'error: ' <<<"$stderr")" 1
 	[[ $stderr == *CAP_BPF* && $stderr == *"sudo setcap"* ]] || fail "$stderr"
 	[[ ! -e $BASE ]]
 }
 
-@test "load -f stays in front and SIGTERM stops it" {
+@test "load -f stays in the foreground and SIGTERM stops it" {
 	good_rules
 	"$FRBPF" load -f --base "$BASE" "$RULES" </dev/null >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
 	foreground_pid=$!
@@ -367,7 +367,7 @@ daemon_answers() {
 	no_daemon
 }
 
-@test "rules files that come with frbpf are loaded by name, from the tree and once installed" {
+@test "shipped rules files are loaded by name, from the tree and when installed" {
 	run -1 --separate-stderr "$FRBPF" load --base "$BASE" @nothing
 	[[ $stderr == *"@nothing: there are @"* && $stderr == *" @latency"* ]] || fail "$stderr"
 	run -1 --separate-stderr "$FRBPF" check @../configs/latency

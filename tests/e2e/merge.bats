@@ -21,7 +21,7 @@ teardown() {
 	common_teardown
 }
 
-# Every sample, one a line, as a witness sees it.
+# Every sample, one a line, as perf script prints it.
 samples() { # FILE...
 	local file
 	for file in "$@"; do
@@ -29,7 +29,7 @@ samples() { # FILE...
 	done | grep -v '^$' | tr -s ' ' | sort
 }
 
-@test "a merged file has every sample of the dumps once, and what names them" {
+@test "a merged file has every sample of the dumps once, and their names" {
 	workload burn --seconds 0.2
 	frbpf dump --reason first >/dev/null
 	workload burn --seconds 0.2

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# What others record while our detectors are attached must be complete: counted against counters that go through
-# no tracepoint (context switches of getrusage, system calls by number of loops).
+# Recordings of other programs while our detectors are attached must be complete. Counters that use no tracepoint are
+# the witnesses (context switches of getrusage, system calls by number of loops).
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 load helpers
@@ -43,8 +43,8 @@ no_lost() { # FILE
 	run ! grep LOST "$BATS_TEST_TMPDIR/stats"
 }
 
-# How many lines of events() are of TID, between the times, and begin with TEXT. perf record itself stores a few
-# records twice under load, the same to the nanosecond ("out of order events recorded"): once is enough.
+# Number of lines of events() of TID, between the times, that begin with TEXT. Under load, perf record stores a few
+# records twice, with equal times ("out of order events recorded"): they count once.
 count_events() { # FILE TID BEGIN END TEXT
 	awk -F'\t' -v tid="$2" -v begin="$3" -v end="$4" -v text="$5" \
 		'$3 == tid && $5 > begin && $5 < end && (text == "" || index($7, text) == 1) && !seen[$0]++' "$1" | wc -l
@@ -84,7 +84,7 @@ players() {
 
 @test "perf stat counts every context switch beside us" {
 	load_detectors
-	# both counters go on and off together; the second passes no tracepoint
+	# both counters are enabled together; the second uses no tracepoint
 	timeout -k 5 60 perf stat -x, -e '{sched:sched_switch,context-switches}' -o "$BATS_TEST_TMPDIR/stat" \
 		-- "$WORKLOADS/pingpong" --loops 10000 --cpu 0 >/dev/null 3>&-
 	tracepoint=$(awk -F, '/sched:sched_switch/ {print $1}' "$BATS_TEST_TMPDIR/stat")
@@ -117,8 +117,8 @@ players() {
 	same "switches in our dump" "$ours" "$theirs"
 }
 
-# The kernel tells events of the same record one after another, the newest first: ours must not leave anything in it.
-@test "a perf record that began before us reads as without us" {
+# The kernel writes a record to one event after another, the newest first: ours must leave nothing in it.
+@test "a perf record that began before us reads as if we were not there" {
 	write_rules </dev/null
 	file=$BATS_TEST_TMPDIR/perf.data
 	# shellcheck disable=SC2016 # the inner shell's
@@ -126,6 +126,6 @@ players() {
 		"$1" load --base "$2" "$3" && for _ in {1..50}; do /bin/true; done' - "$FRBPF" "$BASE" "$RULES" 3>&-
 	perf_quiet script --show-mmap-events -i "$file"
 	[[ $(grep -c 'PERF_RECORD_MMAP2.*bin/true' "$perf_out") -ge 50 ]]
-	# with a build id in place of the device, there is none of these
+	# with a build id in place of the device, there would be none of these
 	run ! grep -E 'PERF_RECORD_MMAP2.*<[0-9a-f]*>' "$perf_out"
 }

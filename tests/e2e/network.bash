@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# A network of the test's own: two network namespaces with a link between them, 10.77.0.1 (frbpf0) in $net-a and
-# 10.77.0.2 (frbpf1) in $net-b.
+# A network of the test: two network namespaces with a link between them, 10.77.0.1 (frbpf0) in $net-a and 10.77.0.2
+# (frbpf1) in $net-b.
 
 # sets $net
 make_network() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Options of perf record on a `run =` line: what the dumps of such sessions hold, as perf reads them.
+# Options of perf record on a `run =` line: the contents of the dumps, as perf reads them.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -27,7 +27,7 @@ sessions() { # a [session-NAME] for each line "NAME OPTIONS"
 	done
 }
 
-# every reader opens it without a word, and it has samples of the event
+# every reader opens it without a message, and it has samples of the event
 reads() { # SESSION EVENT
 	local dump
 	dump=$(dumps "$1")
@@ -100,7 +100,7 @@ removed_some() {
 	frbpf ls --json | grep -q 'switch-max-files'
 }
 
-@test "a session of a process has its samples only, and those of what it starts" {
+@test "a session of a process has only its samples, and those of processes that it starts" {
 	(while :; do /bin/true; done) &
 	target=$!
 	sessions >"$RULES" <<-END
@@ -133,7 +133,7 @@ address_objects() { # FILE
 	sed -nE 's/^ *([a-z]+) +[0-9a-f]+ .*\((.*)\)$/\1 \2/p' "$perf_out" | sort -u
 }
 
-# the target began before the recorder; what it starts maps files afterwards
+# the target began before the recorder; programs that it starts map files later
 @test "-d: addresses of data have the objects that perf record -d gives them" {
 	local go=$BATS_TEST_TMPDIR/go plain=$BATS_TEST_TMPDIR/plain ours=$BATS_TEST_TMPDIR/ours theirs=$BATS_TEST_TMPDIR/theirs
 	mkfifo "$go"
@@ -145,7 +145,7 @@ address_objects() { # FILE
 	frbpf_load
 	sessions <<<"data -e page-faults -c 1 -d -p $target" >"$RULES"
 	frbpf_load # -d comes to a recorder that runs
-	# with our clock: software events beside each other share the time of the first one
+	# with our clock: software events of one moment share the time of the first one
 	# shellcheck disable=SC2016
 	timeout -k 5 60 perf record -q --no-bpf-event -k mono -e page-faults -c 1 -d -p "$target" -o "$plain" -- \
 		sh -c 'echo >"$1"; until grep -q sleep "/proc/$2/comm" && grep -q "State:.S" "/proc/$2/status"; do sleep 0.1; done' - "$go" "$target" 3>&-
@@ -157,7 +157,7 @@ address_objects() { # FILE
 	diff "$theirs" "$ours" || fail "perf names other objects"
 }
 
-@test "show unwinds the stack that a session has of the subject" {
+@test "show unwinds the recorded stack of the subject" {
 	sessions >"$RULES" <<-'END'
 		stacks -e cpu-clock -F 999 --call-graph dwarf,8192
 	END
@@ -183,7 +183,7 @@ begun_again() { # N
 	frbpf_load
 	wait_until 60 begun_again 2 || fail "$(cat "$BASE/output")"
 	(($(dumps again | wc -l) >= 2)) || fail "$(dumps)"
-	# each end has its own dump, of its own process
+	# each end has a separate dump, of its own process
 	for file in $(dumps again | head -n 2); do
 		perf script -F comm,pid,event -i "$file" 2>/dev/null | awk '$1 == "burn" {print $2; exit}'
 	done >"$BATS_TEST_TMPDIR/pids"
@@ -202,7 +202,7 @@ as_user() { # COMMAND...
 	target=$!
 }
 
-@test "respawn: a session of a user waits for his next tasks" {
+@test "respawn: a session of a user waits for the user's next tasks" {
 	as_user sleep 1000
 	sessions >"$RULES" <<-'END'
 		again -e cpu-clock -c 100000 -u 54321
@@ -232,7 +232,7 @@ dump_has_samples_of() { # COMM
 	perf script -F comm,event -i "$(dumps again | tail -n 1)" 2>/dev/null | grep -q "^ *$1 *cpu-clock"
 }
 
-@test "what a line cannot have is said with what to write instead" {
+@test "refused options of a line come with what to write instead" {
 	sessions >"$RULES" <<-'END'
 		one -e cpu-clock --off-cpu
 		two -e cpu-clock -C 4096

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# What README.md and CONTRIBUTING.md tell a reader to type, to expect or to look for is so.
+# Commands, outputs and files that README.md and CONTRIBUTING.md name are right.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # shellcheck disable=SC2016 # the pages' backticks
@@ -18,7 +18,7 @@ code_of() { # PAGE
 		{n = split($0, part, "`"); for (i = 2; i <= n; i += 2) print part[i]}' "$1"
 }
 
-@test "every make target that the pages name is there" {
+@test "every make target named in the pages exists" {
 	local target
 	code_of README.md >"$BATS_TEST_TMPDIR/code"
 	code_of CONTRIBUTING.md >>"$BATS_TEST_TMPDIR/code"
@@ -29,7 +29,7 @@ code_of() { # PAGE
 	done <"$BATS_TEST_TMPDIR/targets"
 }
 
-@test "every part of scripts/check.sh that CONTRIBUTING.md names is there, and no other" {
+@test "CONTRIBUTING.md names every part of scripts/check.sh, and no other" {
 	sed -n 's/^check_\([a-z0-9]*\)() {/\1/p' scripts/check.sh | sort >"$BATS_TEST_TMPDIR/parts"
 	sed -n 's/^\* `scripts\/check.sh \([a-z]*\)` (\(.*\)) runs a part.*/\1 \2/p' CONTRIBUTING.md | tr -d '`,' | tr ' ' '\n' | sort |
 		diff "$BATS_TEST_TMPDIR/parts" -
@@ -47,7 +47,7 @@ code_of() { # PAGE
 	done <"$BATS_TEST_TMPDIR/lines"
 }
 
-@test "the mistake in README.md is told in just these words" {
+@test "the error in README.md is printed in exactly these words" {
 	local line
 	sed -n '/^rules.conf:[0-9]/,/^```/p' README.md | sed '/^```/d' >"$BATS_TEST_TMPDIR/wanted"
 	line=$(sed -n 's/^rules.conf:\([0-9]*\):.*/\1/p' "$BATS_TEST_TMPDIR/wanted")
@@ -61,7 +61,7 @@ code_of() { # PAGE
 	diff wanted <(head -n 3 <<<"$stderr")
 }
 
-@test "README.md has a row for each rules file that comes with frbpf" {
+@test "README.md has a row for each shipped rules file" {
 	diff <(sed -n 's/^| \[@[a-z]*\](\(.*\)).*/\1/p' README.md | sort) \
 		<(printf '%s\n' configs/*.conf | grep -v quickstart | sort)
 }
@@ -76,7 +76,7 @@ code_of() { # PAGE
 	done < <(sed -n 's/^LIBS *:= //p' Makefile | grep -oE -e '-l[A-Za-z]+' | sed 's/^-l//')
 }
 
-@test "what CONTRIBUTING.md calls a function, a table or a type is in the code" {
+@test "functions, tables and types named in CONTRIBUTING.md exist" {
 	local name
 	code_of CONTRIBUTING.md | grep -xE '(enum |struct )?[a-z]+_[a-z_]+(\(\))?' | sed 's/()$//; s/.* //' | grep -vx ret_x | sort -u >"$BATS_TEST_TMPDIR/names"
 	grep -qx cmd_next_option "$BATS_TEST_TMPDIR/names"

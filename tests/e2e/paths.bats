@@ -30,7 +30,7 @@ matched() {
 	frbpf status --json | jq -re --arg name "$1" '.rules[] | select(.name == $name).matched'
 }
 
-# The program tries to open what is not there; COMMAND... PROGRAM
+# Run COMMAND... PROGRAM: the program tries to open a missing file
 miss() {
 	! "$@" /frbpf/no/such/file 2>/dev/null
 }
@@ -81,7 +81,7 @@ need_cgroups() {
 	for name in other part none; do same "$name" "$(matched "$name")" 0; done
 }
 
-@test "exe of a file that was replaced, of one below a mount, of one in a root of its own" {
+@test "exe of a file that was replaced, of one below a mount, of one in a different root" {
 	command -v unshare pivot_root >/dev/null || skip "no unshare or pivot_root"
 	unshare -m true 2>/dev/null || skip "no mount namespace to be had here"
 	box=$BATS_TEST_TMPDIR/box
@@ -103,7 +103,7 @@ need_cgroups() {
 	between "$(matched replaced)" $((before + 1)) 1000 "of a program whose file is gone"
 	cp "$(command -v cat)" "$prog"
 
-	# shellcheck disable=SC2016 # expanded in there
+	# shellcheck disable=SC2016 # for the inner shell
 	unshare -m bash -c 'mount -t tmpfs tmpfs "$1" && mkdir "$1/deep" && mount --bind "$2" "$1/deep" &&
 		! "$1/deep/frbpf-pcat" /frbpf/no/such/file' - "$box" "$BATS_TEST_TMPDIR" 2>/dev/null
 	between "$(matched below)" 1 1000 "below a mount"
@@ -115,7 +115,7 @@ need_cgroups() {
 	between "$(matched box)" 1 1000 "in a root of its own"
 }
 
-@test "a glob over cgroups: what is there, what is made later, what lies below" {
+@test "a glob over cgroups: existing ones, later ones, and those below" {
 	need_cgroups
 	top=/${cgroup##*/}
 	mkdir "$cgroup/b.scope"

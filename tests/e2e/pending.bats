@@ -20,14 +20,14 @@ teardown() {
 	common_teardown
 }
 
-# Sleeps until it is killed, under the name of our own.
+# Sleeps until it is killed, with the subject's name.
 hang() {
 	# shellcheck disable=SC2016 # of perl
 	perl -e '$0 = $ARGV[0]; sleep 100000' "$victim" 3>&- &
 	hung=$!
 }
 
-@test "what hangs fires its rule while it hangs, once, with its stack" {
+@test "a hang fires its rule while it lasts, once, with its stack" {
 	local name json wchan
 	write_rules <<-EOF
 		[rule-hang]
@@ -45,20 +45,20 @@ hang() {
 	jq -e --argjson pid "$hung" '.triggers | length == 1 and (.[0] | .pending and .subject.pid == $pid and
 		.source == "offcpu" and .value_ns > .threshold_ns and .current == .subject)' "$json" ||
 		fail "$(cat "$json")"
-	# the kernel's own word for where it sleeps
+	# the kernel's name for where it sleeps
 	wchan=$(cat "/proc/$hung/wchan")
 	[[ $wchan == 0 ]] || jq -e --arg f "$wchan" '.triggers[0].stacks.kernel | any(.symbol == $f)' "$json" ||
 		fail "it sleeps in $wchan: $(jq .triggers[0].stacks "$json")"
 	same "subject of the marker" \
 		"$(events "$(dumps sched)" frbpf:trigger | cut -f 3,5)" "$hung"$'\t'"$(jq ".triggers[0].time.monotonic_ns" "$json")"
 	frbpf show | grep -q 'threshold 200ms, and it had not ended$' || fail "$(frbpf show)"
-	# where it waits, as strace would say
+	# where it waits, as strace would show it
 	wait_until 20 jq -e '.triggers[0].state.waits_in.syscall | test("nanosleep")' "$json" >/dev/null
 	jq -e '.triggers[0] | has("ended") | not' "$json" >/dev/null || fail "$(cat "$json")"
 	frbpf_load
 	kill "$hung"
 	wait "$hung" || true
-	# the incident is followed
+	# the end is added to the incident
 	wait_until 20 jq -e '.triggers[0] | .ended.seen and .ended.value_ns > .value_ns' "$json" >/dev/null
 	same "end" "$(jq '.triggers[0] | .ended.time.monotonic_ns - .ended.value_ns' "$json")" \
 		"$(jq '.triggers[0] | .time.monotonic_ns - .value_ns' "$json")"

@@ -1,16 +1,16 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# perf-daemon(1), played with `perf daemon` and with `frbpf daemon`: what they print, which files they leave and how
-# they end is compared, line by line.
+# perf-daemon(1), played with `perf daemon` and with `frbpf daemon`: output, files and exit status are compared, line by
+# line.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
 load helpers
 
-# What we do in another way, taken out of both:
-# - perf writes "perf.data" first and renames it; evlist has its tracking event, dummy, which is of our side band
-# - how often it was woken up, and how much it wrote, are its own
-# - frbpf daemon -v goes on, with memory, rings and windows
+# Intended differences, removed from both:
+# - perf writes "perf.data" first and renames it; its evlist has the dummy event, which is in our side band
+# - the number of wake-ups and of bytes written
+# - frbpf daemon -v continues with memory, rings and windows
 differences() {
 	sed -E -e '/maps time out/d' -e '/^dummy:/d' -e '/ perf\.data$/d' -e '/^failed to process|failed to process type/d' \
 		-e 's/Woken up [0-9]+ times/Woken up N times/' -e 's/wrote [0-9.]+ MB/wrote N MB/' \
@@ -46,7 +46,7 @@ teardown() {
 
 # --- two of everything
 
-# use TOOL: what follows is of it
+# use TOOL: the following is about it
 use() {
 	tool=$1
 	dir=$BATS_TEST_TMPDIR/$tool
@@ -68,13 +68,13 @@ write_config() {
 	cp "$dir/new" "$config" # as daemon.sh of perf does: the file is closed after writing
 }
 
-# Whatever differs from run to run.
+# Values that differ from run to run.
 normal() {
 	sed -E -e "s|$dir|DIR|g" -e 's/^\[[0-9]+:/[PID:/' -e "s/ \[[0-9]+\]'/ [PID]'/" -e 's/^[0-9]+([:,])/PID\1/' \
 		-e 's/perf\.data\.[0-9]{16}/perf.data.TIME/' | differences
 }
 
-# say NAME COMMAND...: what it prints and how it ends goes into the transcript
+# say NAME COMMAND...: its output and exit status go into the transcript
 say() {
 	local status=0
 	echo "# $1" >>"$dir/transcript"
@@ -106,7 +106,7 @@ n_dumps() { # SESSION N
 	[[ $(find "$BASE/session-$1" -name 'perf.data.2*' | wc -l) -eq $2 ]]
 }
 
-# As perf's output says, which comes last.
+# As in perf's output, which comes last.
 dumped() { # SESSION N
 	[[ $(grep -c 'perf record: Dump' "$BASE/session-$1/output") -eq $2 ]]
 }
@@ -122,7 +122,7 @@ stop() {
 	wait_until 60 is_gone "$pid" || fail "$tool: $pid does not end"
 }
 
-# The last lines of a session's output, without what perf says of a busy machine.
+# The last lines of a session's output, without perf's messages about a busy machine.
 last_said() { # N FILE
 	grep -v 'maps time out' "$2" | tail "-$1"
 }
@@ -238,15 +238,15 @@ fifos() {
 	stop
 }
 
-@test "control fifos, and signals to what is listed" {
+@test "control fifos, and signals to the listed processes" {
 	fifos perf
 	fifos frbpf
-	# perf's snapshot is of AUX area tracing and leaves nothing here; ours is a dump
+	# perf's snapshot is for AUX area tracing and leaves nothing here; ours is a dump
 	grep -q 'dumped by hand: snapshot' "$BASE/output" || fail "$(cat "$BASE/output")"
 	same_transcripts
 }
 
-# What daemon.sh, the test that perf has of its daemon, does.
+# The steps of daemon.sh, perf's own test of its daemon.
 commands() {
 	local pid
 	use "$1"
@@ -293,8 +293,8 @@ first_word_of_second_start() {
 	echo "${said%% *}"
 }
 
-# The clock and the way rings wake up are ours: what perf reads out of a dump of the session is compared.
-@test "evlist -v says what perf evlist -v says of a dump" {
+# The clock and the wake-ups of rings are ours, so compare with what perf reads in a dump of the session.
+@test "evlist -v prints what perf evlist -v prints for a dump" {
 	use frbpf
 	write_config <<-'EOF'
 		[session-one]
@@ -309,13 +309,13 @@ first_word_of_second_start() {
 	diff -u "$dir/of_perf" "$dir/of_us"
 }
 
-@test "what perf's own test of its daemon does" {
+@test "the steps of perf's own test of its daemon" {
 	commands perf
 	commands frbpf
 	same_transcripts
 }
 
-@test "a session ends with its command, which has its output" {
+@test "a session ends with its command, and has its output" {
 	use frbpf
 	mkfifo "$dir/go"
 	write_config <<-'EOF'
@@ -361,14 +361,14 @@ ends_with_target() {
 	stop
 }
 
-@test "a session ends with the last of those that it records" {
+@test "a session ends when the last of its tasks has ended" {
 	ends_with_target perf
 	ends_with_target frbpf
 	sed -i -E "s/-p [0-9]+/-p PID/" "$BATS_TEST_TMPDIR"/{perf,frbpf}/transcript
 	same_transcripts
 }
 
-@test "--config never leads to another daemon: not without a base, with a relative one, nor where it is missing" {
+@test "--config never leads to another daemon: neither without a base, nor with a relative one, nor if it is missing" {
 	local file command status
 	use frbpf
 	write_config <<-'EOF'

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Sessions without --overwrite after `frbpf start`: their perf.data is written all the time, beside that of perf record.
+# Sessions without --overwrite after `frbpf start`: their perf.data is written all the time, compared with that of perf
+# record.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -36,7 +37,7 @@ ended() { # SESSION
 	! frbpf status | grep -q "\[[0-9]*:$1\]"
 }
 
-@test "a session without --overwrite has every event that perf record beside it has" {
+@test "a session without --overwrite has every event that a simultaneous perf record has" {
 	mkfifo "$BATS_TEST_TMPDIR/"{go,ctl,ack}
 	# both record one process, from before it begins to its end
 	sh -c 'read -r x <"$1"; exec "$2" --waits 100 --wait 1' mix "$BATS_TEST_TMPDIR/go" "$WORKLOADS/mix" >/dev/null 3>&- &
@@ -55,7 +56,7 @@ ended() { # SESSION
 	wait "$pid" || true
 	wait "$recorder" || true
 	recorder=
-	# as perf's it ends with its target
+	# like perf's, it ends with its target
 	wait_until 60 ended one || fail "$(frbpf status)"
 	ours=$BASE/session-one/perf.data
 	theirs=$BATS_TEST_TMPDIR/perf.data
@@ -67,11 +68,11 @@ ended() { # SESSION
 	diff <(sort "$ours.events") <(sort "$theirs.events")
 	perf_quiet report -i "$ours" --stdio
 	[[ $(perf evlist -i "$ours") == *sched:sched_switch* ]]
-	# what it says of one event is what perf says, but for the clock, and how rings wake up
+	# the lines for one event equal perf's, except for the clock and wake-ups
 	diff <(attrs "$ours") <(attrs "$theirs")
 }
 
-# the attributes of perf evlist -v without those that we choose
+# the attributes in perf evlist -v, without those that we choose
 attrs() { # FILE
 	perf evlist -v -i "$1" 2>/dev/null | grep '^sched:' | sed -E -e 's/, (watermark|use_clockid): 1//g' \
 		-e 's/, (clockid|wakeup_watermark|wakeup_events|\{ wakeup_events, wakeup_watermark \}): [0-9]+//g' \
@@ -109,7 +110,7 @@ daemon_pid() {
 	frbpf status --json | jq .pid
 }
 
-@test "with --switch-output a dump ends the file, another begins, and no event falls between" {
+@test "with --switch-output a dump ends the file, another begins, and no event is lost in between" {
 	sessions >"$RULES" <<-'END'
 		one -e sched:sched_process_exit -a --switch-output
 		small -e sched:sched_switch -a --max-size 1M

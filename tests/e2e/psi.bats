@@ -39,8 +39,8 @@ has_fired() { # RULE N
 	(($(status_of "$1" .fired) >= $2))
 }
 
-# What total= has grown by; or the threshold: the kernel's word that it was reached counts, and on a busy machine it was
-# seen to give it before total= had grown by as much.
+# The growth of total=; at least the threshold: the kernel reported that it was reached, and on a busy machine it may do
+# so before total= has grown by as much.
 no_more_than_counted() { # VALUE COUNTED THRESHOLD: ns
 	between "$1" 0 $(($2 > $3 ? $2 : $3)) "the value, beside total="
 }
@@ -74,9 +74,9 @@ hog() { # SECONDS
 	no_more_than_counted "$value" $(((after - before) * 1000)) 300000000
 	same subject "$(jq -c '.triggers[0].subject | [.pid, .comm]' "$BASE/incidents/$name.json")" '[0,""]'
 	same triggers "$(events "$(dumps sched | head -n 1)" frbpf:trigger | wc -l)" 1
-	# the stall was no wait that began at one moment
+	# the stall is no wait that began at one moment
 	same begins "$(events "$(dumps sched | head -n 1)" frbpf:begin | wc -l)" 0
-	# it goes on: nearly all of the next window
+	# it continues: nearly all of the next window
 	wait_until 35 has_fired cpu 3
 	between "$(status_of cpu .max_value_ns)" 1000000000 2000000000 "the largest"
 	run -0 frbpf show "$name"
@@ -122,7 +122,7 @@ hog() { # SECONDS
 	no_more_than_counted "$value" $(((after - before) * 1000)) 10000000
 }
 
-@test "a cgroup may come later, go, and come again" {
+@test "a cgroup may come later, be removed, and come again" {
 	local mount path
 	mount=$(findmnt -n -o TARGET -t cgroup2 | head -n 1)
 	[[ $mount && -e $mount/cpu.pressure ]] || skip "no pressure of cgroups (v2)"
@@ -139,7 +139,7 @@ hog() { # SECONDS
 		hog 60
 		wait_until 20 has_fired group "$n"
 		remove_group
-		# what it fired last while it ended
+		# the last trigger of the time when it ended
 		settle
 		group_fired=$(status_of group .fired)
 		[[ $n == 2 ]] || between "$group_fired" 1 20 fired
@@ -149,7 +149,7 @@ hog() { # SECONDS
 	group=''
 }
 
-@test "windows that need a privilege, and resources that the kernel lacks, are refused in words" {
+@test "windows that need a privilege, and resources that the kernel lacks, are refused with a message" {
 	write_rules <<-'EOF'
 		[rule-cpu]
 		when = psi:cpu some > 100ms in 3s

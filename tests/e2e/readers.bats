@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Every reader of perf.data, on dumps of ours: it takes them without a word and finds what the workload did.
-# One recording for all: perf reads, and nothing is changed.
+# Every reader of perf.data, on our dumps: it accepts them without a message and finds what the workload did.
+# All use one recording, as they only read.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -10,7 +10,7 @@ load helpers
 setup_file() {
 	((EUID == 0)) && perf version &>/dev/null && [[ -r /sys/kernel/btf/vmlinux ]] || return 0
 	BASE=$BATS_FILE_TMPDIR/base RULES=$BATS_FILE_TMPDIR/rules.conf
-	# of the workload alone: whatever else runs here must not push it out of the rings
+	# only the workload: other events must not displace it in the rings
 	cat >"$RULES" <<-END
 		[session-cpu]
 		run = -e cpu-clock -c 100000 -g -m 1M --overwrite -- $WORKLOADS/burn --seconds 0.3
@@ -59,7 +59,7 @@ dump_of() { # SESSION: the last one
 	echo "${files[-1]}"
 }
 
-# has PATTERN: in what perf printed
+# has PATTERN: in the output of perf
 has() {
 	grep -qE -- "$1" "$perf_out" || fail "perf has no '$1': $(head -c 2000 "$perf_out")"
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Memory that a task has to reclaim itself.
+# Direct memory reclaim by a task.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -73,7 +73,7 @@ read_in_group() {
 	text=$(events "$dump" vmscan:mm_vmscan_memcg_reclaim_end |
 		awk -F '\t' -v tid="$reader" -v end="$span_exit" '$3 == tid && $5 == end {print $7}')
 	same "pages" "nr_reclaimed=$(jq -r '.triggers[0].args.pages' "$BASE/incidents/$name.json")" "$text"
-	# and in what: the kernel's charge of a page to the group, for a call of the program
+	# and where: the kernel charges a page to the group, for a call of the program
 	jq -e '.triggers[0].stacks | (.kernel | any(.symbol | strings | test("charge|reclaim"))) and (.user[0].module | test("libc|ld-"))' \
 		"$BASE/incidents/$name.json" || fail "$(jq -c '.triggers[0].stacks' "$BASE/incidents/$name.json")"
 	run -0 frbpf show

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Replacing the rules of a daemon: what stays as it was, what follows the file, and that nothing is lost meanwhile.
+# Replacing the rules of a daemon: what stays, what follows the file, and that nothing is lost meanwhile.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -109,15 +109,15 @@ counting_rules() { # FILE
 	sed 's/> 1sec/> 2s/; s/rule-three/rule-four/; s/watch = yes/watch = no/' "$RULES" >"$RULES.new"
 	mv "$RULES.new" "$RULES"
 	wait_until 10 has_rule four || fail "$(cat "$BASE/output")"
-	# and from now on no more
+	# and no more from now on
 	sed -i 's/rule-four/rule-five/' "$RULES"
 	sleep 0.5
 	has_rule four
 }
 
-@test "sessions that an incident under way still needs count towards max-memory" {
+@test "sessions that an active incident needs count towards max-memory" {
 	cpus=$(getconf _NPROCESSORS_ONLN)
-	# two of the sessions fit, and not three
+	# there is room for two of the sessions, but not for three
 	cat >"$RULES" <<-EOF
 		[daemon]
 		max-memory = $((cpus * (5 * 1024 + 2112)))K
@@ -142,11 +142,11 @@ counting_rules() { # FILE
 	fits() { frbpf_load 2>/dev/null; }
 	wait_until 15 fits
 	used() { [[ $(frbpf status --json | jq ".memory | .used_bytes - .sideband_rings_bytes") == "$1" ]]; }
-	# the sessions before are given back after the answer to `load`
+	# the earlier sessions are freed after the answer to `load`
 	wait_until 15 used $((one * 2)) || fail "one: $(frbpf status --json | jq .memory)"
 }
 
-# What Kubernetes does to a volume of a ConfigMap: rules.conf -> ..data/rules.conf, ..data -> ..N.
+# As Kubernetes replaces the volume of a ConfigMap: rules.conf -> ..data/rules.conf, ..data -> ..N.
 publish() { # NUMBER RULE
 	local dir=$BATS_TEST_TMPDIR/volume
 	mkdir -p "$dir/..$1"
@@ -155,7 +155,7 @@ publish() { # NUMBER RULE
 	mv -T "$dir/..data_tmp" "$dir/..data"
 }
 
-@test "several files and what they include are loaded together, and followed" {
+@test "several files and those that they include are loaded together, and followed" {
 	write_rules <<-'EOF'
 		[daemon]
 		watch = yes
@@ -177,7 +177,7 @@ publish() { # NUMBER RULE
 	run ! has_rule one
 }
 
-@test "watch = yes: a symbolic link on the way to the file is switched, again and again" {
+@test "watch = yes: a symbolic link on the way to the file is changed, repeatedly" {
 	write_rules <<-'EOF'
 		[daemon]
 		watch = yes
@@ -194,7 +194,7 @@ publish() { # NUMBER RULE
 		rm -r "$volume/..$((i - 1))"
 		wait_until 10 has_rule "of-$i" || fail "$(cat "$BASE/output")"
 	done
-	# a write to what the link leads to now, and another first link
+	# a write to where the link leads now, and a new first link
 	sed 's/rule-of-4/rule-written/' "$volume/rules.conf" >"$RULES.new"
 	cat "$RULES.new" >"$volume/..4/rules.conf"
 	wait_until 10 has_rule written || fail "$(cat "$BASE/output")"
@@ -202,13 +202,13 @@ publish() { # NUMBER RULE
 	rm "$BATS_TEST_TMPDIR/link.conf"
 	ln -s other.conf "$BATS_TEST_TMPDIR/link.conf"
 	wait_until 10 has_rule other || fail "$(cat "$BASE/output")"
-	# what it leads to no more is not followed
+	# files that it does not lead to any more are not followed
 	publish 5 of-5
 	sleep 0.5
 	has_rule other
 }
 
-@test "1,000 reloads under a stream of matches lose none and double none" {
+@test "1,000 reloads during a stream of matches lose none and count none twice" {
 	counting_rules "$RULES" </dev/null
 	counting_rules "$RULES.2" <<-'EOF'
 		[rule-other]
@@ -218,7 +218,7 @@ publish() { # NUMBER RULE
 	run_counted "$BATS_TEST_TMPDIR/stop" "$WORKLOADS/reload_storm" "$BASE/control" 1000 "$RULES.2" "$RULES"
 }
 
-@test "reloads that load and detach programs meanwhile lose none and double none" {
+@test "reloads that load and detach programs meanwhile lose none and count none twice" {
 	counting_rules "$RULES" </dev/null
 	counting_rules "$RULES.2" <<-'EOF'
 		[rule-other]
@@ -228,8 +228,8 @@ publish() { # NUMBER RULE
 	run_counted "$BATS_TEST_TMPDIR/stop" "$WORKLOADS/reload_storm" "$BASE/control" 100 "$RULES.2" "$RULES"
 }
 
-# COMMAND... under calls of $victim, which end when the file STOP is there, as often as it takes for 1000 of them. All of them were matched, and what
-# became of the matches adds up.
+# Runs COMMAND... during calls of $victim, until the file STOP exists, as often as needed for 1000 calls. All were
+# matched, and the outcomes of the matches add up.
 run_counted() { # STOP COMMAND...
 	local stop=$1 calls status made
 	shift
@@ -259,7 +259,7 @@ has_begun_or_died() { # N: incidents
 	(($(jq -re '[.rules[].incidents] | add' <<<"$status") >= $1))
 }
 
-@test "a storm of matches while incidents are let go: the recorder lives, and every incident is whole" {
+@test "a storm of matches while incidents are freed: the recorder survives, and every incident is complete" {
 	write_rules <<-'EOF'
 		[daemon]
 		merge         = 100ms

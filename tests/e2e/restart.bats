@@ -61,7 +61,7 @@ has_state() {
 	same "incidents" "$(incidents "$BASE" | wc -l)" 1
 }
 
-@test "what escalates breaks a cooldown that began before kill -9" {
+@test "an escalated value breaks a cooldown that began before kill -9" {
 	write_rules <<-'EOF'
 		[daemon]
 		merge = 0
@@ -112,7 +112,7 @@ has_state() {
 	between "$(suppressed rule_max_dumps)" 1 1000 "suppressed by max-dumps"
 }
 
-@test "a state file that is damaged, or not ours, is said and not used" {
+@test "a damaged or foreign state file is reported and not used" {
 	rules "cooldown = 1h"
 	frbpf_load
 	miss
@@ -161,7 +161,7 @@ says_cap() {
 	grep -q 'rule missing: max-dumps = 1 in 1h is reached' "$BASE/output"
 }
 
-@test "max-dumps that is reached has its line in the log" {
+@test "a reached max-dumps has a line in the log" {
 	rules $'cooldown = 0\nmax-dumps = 1 in 1h'
 	frbpf_load
 	miss

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# What dumps may take on disk.
+# Limits of dumps on disk.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -29,7 +29,7 @@ is_expired() {
 	[[ ! $(incidents "$BASE") && ! $(dumps) ]]
 }
 
-@test "max-incidents: the oldest go with all of their files, also by a reload; status counts them" {
+@test "max-incidents: the oldest are removed with all of their files, also by a reload; status counts them" {
 	write_rules <<-'EOF'
 		[daemon]
 		max-incidents = 3
@@ -57,7 +57,7 @@ is_expired() {
 		'["max-incidents","max-incidents","max-size","max-size",null]'
 }
 
-@test "max-age: what gets too old goes without anything else happening" {
+@test "max-age: an incident that gets too old is removed, without any other event" {
 	write_rules <<-'EOF'
 		[daemon]
 		max-age = 3s
@@ -70,7 +70,7 @@ is_expired() {
 	grep -q 'removed 1 old incidents' "$BASE/output"
 }
 
-@test "min-free: no file is written, the manifest says why, and recording goes on" {
+@test "min-free: no file is written, the manifest says why, and recording continues" {
 	write_rules <<-'EOF'
 		[daemon]
 		min-free = 1000000G
@@ -87,7 +87,7 @@ is_expired() {
 	same "files" "$(dumps | wc -l)" 2
 }
 
-@test "an incident is whole or it is not there: the next start finishes what was cut off" {
+@test "an incident is complete or it does not exist: the next start finishes what was cut off" {
 	write_rules
 	frbpf_load
 	frbpf dump --reason first >/dev/null
@@ -98,7 +98,7 @@ is_expired() {
 	wait_until 10 no_daemon
 	mapfile -t names < <(incidents "$BASE")
 	[[ ! $(find "$BASE/incidents" -name '.*.json') ]] || fail "$(ls -la "$BASE/incidents")"
-	# as kill -9 before the manifest leaves it, within a removal, and as somebody else does
+	# left by kill -9 before the manifest, during a removal, and by somebody else
 	mv "$BASE/incidents/${names[0]}.json" "$BASE/incidents/.draft-${names[0]}.json"
 	mv "$BASE/incidents/${names[1]}.json" "$BASE/incidents/.gone-${names[1]}.json"
 	rm "$BASE"/session-*/perf.data."${names[2]}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# ring = T: rings that are sized from the measured rate.
+# ring = T: rings sized by the measured rate.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 load helpers
@@ -16,7 +16,7 @@ teardown() {
 	common_teardown
 }
 
-# 10,000 samples a second on every CPU, idle or not: some 500 KB.
+# 10,000 samples a second on every CPU, idle or not: about 500 KB.
 ring_rules() { # MAX-MEMORY
 	cat >"$RULES" <<-EOF
 		[daemon]
@@ -49,19 +49,19 @@ first_sample() { # DUMP
 	began=$(frbpf check --json "$RULES" | jq '.plan.sessions[0].ring_bytes')
 	frbpf_load
 	wait_until 15 is_larger "$began" || fail "$(cat "$BASE/output")"
-	# right behind the change a dump reaches back as far as the small rings did
+	# directly after the change a dump reaches back as far as the small rings did
 	dump=$(frbpf dump)
 	asked=$(jq -r '.triggers[0].time.monotonic_ns' "$BASE/incidents/$(incidents "$BASE").json")
 	held=$((asked - $(first_sample "$dump")))
 	smaller=$((began * 1000000000 / 700000))
 	((held > smaller * 8 / 10)) || fail "the dump reaches back $held ns, the rings before $smaller"
 	same "notice" "$(session .notice)" ""
-	# rings that go round by now; where the rate was higher than it is measured at first they are sized again
+	# the rings have wrapped; if the rate is higher than first measured, they are resized again
 	wait_until 30 all_hold 4000000000 || fail "rings hold $(session '.rings[].held_ns')"
 	grep -q "session 'clock': rings change from" "$BASE/output"
 }
 
-@test "ring = T stays within max-memory and says the sum" {
+@test "ring = T stays within max-memory and reports the sum" {
 	cpus=$(getconf _NPROCESSORS_ONLN)
 	ring_rules $((cpus * (2048 + 2112)))K
 	frbpf_load
@@ -70,7 +70,7 @@ first_sample() { # DUMP
 	[[ $(session .notice) == "ring = 4s wants "*"max-memory is "* ]]
 }
 
-@test "ring = T: without room for the old rings and the new ones the old ones go on" {
+@test "ring = T: without room for old and new rings the old ones continue" {
 	need_perf
 	cpus=$(getconf _NPROCESSORS_ONLN)
 	ring_rules $((cpus * (2048 + 2112)))K # enough for rings of 1M, not beside those of 512K
@@ -84,7 +84,7 @@ first_sample() { # DUMP
 	between "$(frbpf status --json | jq ".memory | .used_bytes - .sideband_rings_bytes")" 1 $((cpus * 2 * 1024 * 1024)) "memory in use"
 }
 
-@test "ring = T: check says when larger rings can have no room" {
+@test "ring = T: check reports when larger rings can have no room" {
 	printf '[daemon]\nmax-memory = %dK\n[session-a]\nrun = -e sched:sched_switch -m 1M --overwrite --switch-output -a\nring = 10s\n' \
 		$(($(getconf _NPROCESSORS_ONLN) * (2112 + 2048 + 4096) - 1)) >"$RULES"
 	run -0 --separate-stderr "$FRBPF" check "$RULES"
@@ -94,7 +94,7 @@ first_sample() { # DUMP
 	[[ $stderr != *"no room"* ]]
 }
 
-@test "a known rate gives the size before anything is measured; -m is the least" {
+@test "a known rate gives the size before anything is measured; -m is the minimum" {
 	cat >"$RULES" <<-'EOF'
 		[session-clock]
 		run = -e cpu-clock -F 1000 -m 4M --overwrite --switch-output -a

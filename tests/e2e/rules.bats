@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# What rules can say, through the daemon: failures, caps, rules that only count.
+# Features of rules, in a running daemon: failures, limits, rules that only count.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -11,7 +11,7 @@ setup() {
 	need_btf
 	need_tracepoints
 	common_setup
-	# a program under a name that nobody else has
+	# a program with a unique name
 	cp "$(command -v cat)" "$BATS_TEST_TMPDIR/frbpf-cat"
 }
 
@@ -32,7 +32,7 @@ has_matched() { # AT-LEAST
 	(($(rule .matched) >= $1))
 }
 
-@test "a failing call makes an incident, and max-dumps are the last ones" {
+@test "a failing call makes an incident, and max-dumps limits them" {
 	write_rules <<-'EOF'
 		[daemon]
 		merge = 0
@@ -105,7 +105,7 @@ has_matched() { # AT-LEAST
 	[[ $output == *"(only counts)"* && $output == *"***"* ]]
 }
 
-# suppressed NAME: what its manifest says
+# suppressed NAME: the entry in its manifest
 suppressed() {
 	jq -c '[.suppressed[] | [.rule, .count, .largest.value_ns, .largest.subject.pid > 0]]' \
 		"$BASE/incidents/$1.json"
@@ -115,7 +115,7 @@ has_suppressed() { # NAME
 	[[ $(suppressed "$1") != "[]" ]]
 }
 
-@test "what a cooldown suppressed is in the manifest, when it is over or the rule fires again" {
+@test "the manifest has what a cooldown suppressed, once it is over or the rule fires again" {
 	write_rules <<-'EOF'
 		[daemon]
 		merge = 0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# frbpf run: what it records of a command and of what that forks, how it ends, and what it leaves.
+# frbpf run: what it records of a command and its children, how it ends, and what it leaves.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # shellcheck disable=SC2030,SC2031 # every test is a shell of its own
@@ -10,7 +10,7 @@ load run_helpers
 
 # --- passing and failing
 
-@test "no rule fires: the command's output and status, reports, and not one dump" {
+@test "no rule fires: the command's output and status, reports, and no dump" {
 	run -0 --separate-stderr frbpf_run --when 'syscall:clock_nanosleep > 20s' -o "$OUT" -- \
 		bash -c 'sleep 0.1; echo out; echo err >&2'
 	same "standard output" "$output" out
@@ -20,7 +20,7 @@ load run_helpers
 	same "fired" "$(summary .fired)" false
 	same "exit status" "$(summary .exit_status)" 0
 	same "matched" "$(summary '.rules[0].matched')" 0
-	# the distribution is that of all values: the sleep is there, below the threshold
+	# the distribution has all values: it includes the sleep, which is below the threshold
 	same "values" "$(summary '.rules[0].values.n')" 1
 	(($(summary '.rules[0].values.max_ns') >= 100000000))
 	xmllint --noout "$OUT/junit.xml"
@@ -28,7 +28,7 @@ load run_helpers
 	grep -q 'no rule fired' "$OUT/summary.md"
 }
 
-@test "a rule fires: status 2, a dump that perf reads, and reports that lead to it" {
+@test "a rule fires: status 2, a dump that perf reads, and reports that name it" {
 	need_perf
 	need_tracepoints
 	run -2 frbpf_run --when "$WHEN" --if 'comm == "sleep"' -o "$OUT" -- sleep 0.2
@@ -59,7 +59,7 @@ load run_helpers
 	same "matched" "$(summary '.rules[0].matched' "$OUT.2")" 1
 }
 
-@test "the command's own status comes first, as a shell shows it" {
+@test "the command's own status takes precedence, as a shell shows it" {
 	run -3 frbpf_run --when "$WHEN" -o "$OUT.1" -- bash -c 'sleep 0.2; exit 3'
 	same "fired" "$(summary .fired "$OUT.1")" true
 	same "status" "$(summary .command.exit_status "$OUT.1")" 3
@@ -67,7 +67,7 @@ load run_helpers
 	same "signal" "$(summary .command.signal "$OUT.2")" 9
 }
 
-@test "a command that cannot be executed: 127 or 126, said once, and no folder" {
+@test "a command that cannot be executed: 127 or 126, one message, and no folder" {
 	run -127 --separate-stderr frbpf_run --when "$WHEN" -o "$OUT" -- ./not-there
 	same "errors" "$stderr" "frbpf: error: ./not-there: command not found"
 	[[ ! -e $OUT ]]
@@ -77,7 +77,7 @@ load run_helpers
 	[[ ! -e $OUT ]]
 }
 
-@test "rules of a file, of --when, sessions of --session: all of them are there" {
+@test "rules of a file, of --when, sessions of --session: all are used" {
 	cat >"$RULES" <<-EOF
 		[rule-from-file]
 		when = $WHEN
@@ -99,9 +99,9 @@ load run_helpers
 	grep -q bash "$perf_out"
 }
 
-# --- whom it is about
+# --- tasks
 
-@test "children of children are in, also orphans of a double fork; others are not" {
+@test "children of children are included, also orphans of a double fork; others are not" {
 	start_sleeper
 	cat >tree.sh <<-'EOF'
 		( setsid bash -c 'sleep 1; exec sleep 0.2' & ) &
@@ -109,7 +109,7 @@ load run_helpers
 	run -2 --separate-stderr frbpf_run --when "$WHEN" --session '-e cpu-clock -F 99 -m 64K' -o "$OUT" -- bash tree.sh
 	[[ $stderr == *"processes that it left have not"* ]]
 	same "ended by" "$(summary .ended_by)" command
-	# the sleeper beside made two or more of 200 ms meanwhile
+	# the other sleeper made two or more of 200 ms meanwhile
 	same "matched" "$(summary '.rules[0].matched')" 2
 	same "values" "$(summary '.rules[0].values.n')" 2
 }
@@ -127,7 +127,7 @@ load run_helpers
 	same "swapper" "$(grep -cx 0 <<<"$pids" || true)" 0
 }
 
-@test "events without a threshold: of the command's tree only, by whoever they are caused" {
+@test "events without a threshold: of the command's tree only, whoever causes them" {
 	need_tracepoints sched:sched_process_exec
 	start_sleeper
 	cat >events.sh <<-'EOF'
@@ -136,14 +136,14 @@ load run_helpers
 		( setsid sh -c '/bin/true; sleep 0.5' & )
 	EOF
 	run -2 frbpf_run --when 'sched:sched_process_exec' --when 'syscall:openat fails (ELOOP)' -o "$OUT" -- sh events.sh
-	# sh, two, setsid, sh, one, sleep; what others execute meanwhile is not counted
+	# sh, two, setsid, sh, one, sleep; programs of others are not counted
 	same "executed" "$(summary '.rules[0].matched')" 7
 	same "values" "$(summary '.rules[0].values')" null
 	same "failed" "$(summary '.rules[1].matched')" 0
 	grep -q 'it happened to' "$OUT/summary.md"
 }
 
-@test "a signal from outside: the rule is about whom it is for" {
+@test "a signal from outside: the subject is its target" {
 	need_tracepoints signal:signal_generate
 	"$FRBPF" run --when 'signal:signal_generate' --if 'sig == SIGUSR2' -o "$OUT" -- \
 		sh -c 'trap : USR2; echo $$ >pid; while ! [ -e finished ]; do sleep 0.05; done' 2>run.err </dev/null 3>&- &
@@ -159,7 +159,7 @@ load run_helpers
 	same "task" "$(summary '.incidents[0].triggers[0].pid')" "$(cat pid)"
 }
 
-@test "a task's way back to its CPU is recorded, too" {
+@test "a task's switch back to its CPU is recorded, too" {
 	need_perf
 	need_tracepoints
 	run -2 frbpf_run --when "$WHEN" -o "$OUT" -- sleep 0.2
@@ -168,7 +168,7 @@ load run_helpers
 	grep -q 'sleep.*PERF_RECORD_SWITCH IN' "$perf_out"
 }
 
-@test "-p: a process with its threads and what it forks, until it ends" {
+@test "-p: a process with its threads and children, until it ends" {
 	start_slow_process
 	start_sleeper
 	local other=$sleeper slow=${background%% "$sleeper"}
@@ -214,7 +214,7 @@ load run_helpers
 	same "threads without an event" "$(comm -23 "$BATS_TEST_TMPDIR/threads" "$BATS_TEST_TMPDIR/seen" | wc -l)" 0
 }
 
-@test "--cgroup: what is in it, and what is below" {
+@test "--cgroup: its tasks, and those below" {
 	need_cgroup2
 	start_sleeper
 	local below=$cgroup/below
@@ -249,9 +249,9 @@ load run_helpers
 	same "task" "$(summary '.incidents[0].triggers[0].comm')" sleep
 }
 
-# --- how it ends
+# --- end
 
-@test "--for and --dumps end the recording, and the command goes on to its own end" {
+@test "--for and --dumps end the recording, and the command continues to its own end" {
 	run -2 frbpf_run --for 2s --when "$WHEN" -o "$OUT" -- bash -c 'sleep 0.2; sleep 3; touch finished'
 	same "ended by" "$(summary .ended_by)" time
 	[[ -e finished ]]
@@ -265,7 +265,7 @@ load run_helpers
 	[[ -e finished ]]
 }
 
-@test "signals are for the command, and its end is ours" {
+@test "signals are forwarded to the command, and we end with it" {
 	cat >trap.sh <<-'EOF'
 		trap 'echo terminated; exit 7' TERM
 		trap 'echo asked' USR1
@@ -285,7 +285,7 @@ load run_helpers
 	same "ended by" "$(summary .ended_by)" command
 }
 
-@test "Ctrl-C reaches the command once, by the terminal, and frbpf goes on to report" {
+@test "Ctrl-C reaches the command once, from the terminal, and frbpf continues to report" {
 	cat >count.py <<-'EOF'
 		import os, signal, sys, time
 		hits = 0
@@ -320,7 +320,7 @@ load run_helpers
 	same "ended by" "$(summary .ended_by)" command
 }
 
-@test "the command starts with the signals that we were given" {
+@test "the command starts with the signal mask of our caller" {
 	run -0 frbpf_run --when 'runqlat > 10s' -o "$OUT" -- grep -E '^Sig(Blk|Ign)' /proc/self/status
 	same "masks" "$output" "$(timeout 9 grep -E '^Sig(Blk|Ign)' /proc/self/status 3>&-; echo "frbpf: $OUT")"
 }
@@ -336,10 +336,10 @@ load run_helpers
 	same "ended by" "$(summary .ended_by)" signal
 }
 
-@test "standard streams are the command's, and with --log they are its alone" {
+@test "the command gets the standard streams, and with --log nobody else uses them" {
 	run -2 --separate-stderr bash -c 'printf in | timeout 30 "$@" 3>&-' _ "$FRBPF" run --when "$WHEN" \
 		--log "$work/log" -o "$OUT" -- bash -c 'cat; echo; echo err >&2; sleep 0.2; ls -1 /proc/self/fd'
-	# what our caller has open is the command's, and nothing of ours is
+	# open files of our caller are passed to the command, and none of ours
 	same "output" "$output" "$(printf in | timeout 9 bash -c 'cat; echo; ls -1 /proc/self/fd' 3>&-)"
 	same "error" "$stderr" err
 	grep -q 'rule when-1 fired' "$work/log"
@@ -393,7 +393,7 @@ refused() { # WANTED ARGUMENTS...
 	same "folders" "$(find . -maxdepth 1 -name 'frbpf-2*' -type d | wc -l)" 2
 }
 
-# --- beside others, and afterwards
+# --- other recorders, and leftovers
 
 @test "beside a running daemon and another run: each has its own" {
 	write_rules <<-EOF
@@ -436,7 +436,7 @@ refused() { # WANTED ARGUMENTS...
 		". ./incidents ./junit.xml ./session-cpu ./session-sched ./summary.json ./summary.md "
 }
 
-@test "killed, it takes its programs with it, and the command goes on" {
+@test "killed, it takes its programs with it, and the command continues" {
 	"$FRBPF" run --when 'runqlat > 1h' -o "$OUT" -- bash -c 'echo ready >ready; until [ -e go ]; do sleep 0.05; done; touch finished' 2>/dev/null </dev/null 3>&- &
 	need_bpftool
 	local run_pid=$! objects

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# frbpf run in a pipeline: who may record, what CI services read, and the worked example.
+# frbpf run in a pipeline: privileges, output for CI services, and the worked example.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # shellcheck disable=SC2030,SC2031 # every test is a shell of its own
@@ -8,9 +8,9 @@
 # with: others
 load run_helpers
 
-# --- who may
+# --- privileges
 
-# A place that any user reaches, with the program and a folder of theirs.
+# A place that any user can reach, with the program and a folder of theirs.
 need_unprivileged() {
 	open_dir=$(mktemp -d /tmp/frbpf-test.XXXXXX)
 	chmod 0755 "$open_dir"
@@ -27,7 +27,7 @@ as_nobody() { # CAPABILITIES ARGUMENTS...
 		timeout -k 5 60 "$open_dir/frbpf" run "$@" </dev/null 3>&-
 }
 
-@test "not allowed: everything that is missing, and the command that gives it" {
+@test "missing privileges: all of them, and the command that grants them" {
 	need_unprivileged
 	run -125 --separate-stderr as_nobody '' --when "$WHEN" -o out -- touch ran
 	[[ $stderr == *"CAP_PERFMON"*"CAP_BPF"*"sudo setcap cap_perfmon,cap_bpf"*"+ep $open_dir/frbpf"* ]]
@@ -35,12 +35,12 @@ as_nobody() { # CAPABILITIES ARGUMENTS...
 	run -125 --separate-stderr as_nobody '+perfmon' --when "$WHEN" -o out -- touch ran
 	[[ $stderr == *"missing: CAP_BPF"* && $stderr != *"CAP_PERFMON ("* ]]
 	[[ ! -e ran && ! -e out ]]
-	# what is wrong all the same is said as such
+	# other errors are reported as such
 	run -125 --separate-stderr as_nobody '' --when 'runqlatt > 1s' -o out -- touch ran
 	[[ $stderr == *"command line:"*"runqlatt"* ]]
 }
 
-@test "--optional runs the command all the same, and the reports say so" {
+@test "--optional runs the command in any case, and the reports say so" {
 	need_unprivileged
 	run -5 --separate-stderr as_nobody '' --optional --when "$WHEN" -o out -- bash -c 'echo ran; exit 5'
 	same "output" "$output" ran
@@ -75,7 +75,7 @@ as_nobody() { # CAPABILITIES ARGUMENTS...
 	same "capabilities" "$output" "$(printf 'CapEff:\t0000000000000000')"
 	same "recorded" "$(summary .recorded out)" true
 	[[ $(summary '.sessions[].run' out) == *sched:sched_wak* ]] || fail "tracefs was not read"
-	# they are for files of the kernel: of those that the user names he may read his own
+	# they are for files of the kernel: of the files that the user names, only his own are readable
 	install -m 0600 <(echo 'for root only') "$open_dir/secret"
 	run -1 setpriv --reuid 65534 --regid 65534 --clear-groups "$open_dir/frbpf" check "$open_dir/secret"
 	[[ $output == *"Permission denied"* && $output != *"for root"* ]] || fail "$output"
@@ -85,13 +85,13 @@ burns() { # PID
 	[[ $(readlink "/proc/$1/exe") == */burn ]]
 }
 
-@test "file capabilities lead nobody through the processes of others, and name these" {
+@test "file capabilities reach no files through the processes of others, and yet name these" {
 	local dump theirs burner
 	need_perf
 	need_unprivileged
 	setcap cap_perfmon,cap_bpf,cap_ipc_lock,cap_dac_read_search,cap_sys_ptrace,cap_syslog,cap_sys_nice+ep \
 		"$open_dir/frbpf" 2>/dev/null || skip "no file capabilities on this file system"
-	# a file that everybody may read, in a place that nobody else reaches
+	# a file that everybody may read, in a directory that nobody else reaches
 	mkdir -p "$open_dir/closed/in"
 	chmod 0700 "$open_dir/closed"
 	install -m 0644 <(echo 'in a closed place') "$open_dir/closed/in/file"
@@ -112,7 +112,7 @@ burns() { # PID
 	grep -qE "MMAP2? $burner/.*burn" script.txt || fail "no map of the other user's program"
 }
 
-@test "--user: the command runs as who called sudo, and the folder is theirs" {
+@test "--user: the command runs as the user who called sudo, and the folder is theirs" {
 	local name
 	name=$(getent passwd 65534 | cut -d: -f1)
 	[[ $name ]] || skip "no user with uid 65534"
@@ -143,7 +143,7 @@ burns() { # PID
 	same "labels" "$(jq '.frbpf | length' "$OUT/gl-annotations.json")" 2
 }
 
-@test "names of tasks cannot write into the reports" {
+@test "names of tasks cannot inject anything into the reports" {
 	cat >evil.py <<-'EOF'
 		import ctypes, time
 		ctypes.CDLL(None).prctl(15, b'</x>|`\n::e]\xff', 0, 0, 0)
@@ -156,7 +156,7 @@ burns() { # PID
 	run -1 grep -F '</x>|`' "$OUT/summary.md"
 }
 
-@test "the pipelines to paste are YAML, and their rules are right" {
+@test "the pipelines to paste are valid YAML, and their rules are valid" {
 	python3 -c 'import yaml' 2>/dev/null || skip "no yaml module for python3"
 	python3 -c 'import sys, yaml
 for f in sys.argv[1:]: yaml.safe_load(open(f))' "$root"/configs/ci/*.yml
@@ -165,7 +165,7 @@ for f in sys.argv[1:]: yaml.safe_load(open(f))' "$root"/configs/ci/*.yml
 
 # --- the worked example
 
-# With a threshold that no machine that stands still makes anybody wait for.
+# With a threshold that a machine that stands still makes nobody exceed.
 lock_rules() {
 	sed 's/150ms/1s/' "$root/tests/workloads/lock_service.conf" >"$RULES"
 	grep -q '> 1s' "$RULES"
@@ -182,13 +182,13 @@ lock_rules() {
 	same "task" "$(summary '.incidents[0].triggers[0].comm')" worker
 	dump=$(summary '.incidents[0].files[] | select(.session == "sched").file')
 	perf_quiet script -i "$dump"
-	# who went to sleep with the lock: between the begin of the wait and its end
+	# the task that slept with the lock: between the begin of the wait and its end
 	awk -v RS= '/^ *refresher/ && /sched_switch/ && /refresh_catalog/ && /nanosleep/' "$perf_out" | grep -q refresh_catalog
-	# and who waited for it
+	# and the task that waited for it
 	awk -v RS= '/^ *worker/ && /sched_switch/ && /futex_wait/' "$perf_out" | grep -q futex_wait
 }
 
-@test "the summary names the function that holds the lock, with its share here and in the rest of the run" {
+@test "the summary names the function that holds the lock, with its share in the window and in the rest of the run" {
 	need_tracepoints
 	local rows row here total
 	lock_rules
@@ -197,20 +197,20 @@ lock_rules() {
 	rows='.incidents[0].hot_stacks[] | select(.session == "sched" and .event == null)'
 	row=$(summary "$rows | .stacks[] | select(.frames | any(.symbol == \"refresh_catalog\"))")
 	[[ $row ]] || fail "$(summary "$rows")"
-	# 1500 ms, of what all tasks together were away in the window
+	# 1500 ms, of all time off CPU in the window
 	total=$(summary "$rows | .here")
 	here=$(jq -n "$(jq .percent <<<"$row") * $total / 100 | floor")
 	between "$here" 1475000000 10000000000 "time of refresh_catalog"
 	# it holds the lock two more times after the dump: these are the rest
 	same "in the rest" "$(jq '.percent_of_rest > 0' <<<"$row")" true
 	(($(summary "$rows | .rest") >= 2950000000)) || fail "rest: $(summary "$rows | .rest")"
-	# what was saved for comparison is gone
+	# the dump saved for comparison is gone
 	same "dumps" "$(find "$OUT" -name 'perf.data*' | wc -l)" 2
 	same "manifests" "$(find "$OUT/incidents" -type f | wc -l)" 1
 	same "incidents" "$(summary '.incidents | length')" 1
 }
 
-@test "a stack that is hot in the window and not in the rest says so" {
+@test "a stack that is hot only in the window is marked so" {
 	need_tracepoints
 	keep_cpus_awake
 	local rows row
@@ -223,6 +223,6 @@ lock_rules() {
 	same "it is in no rest" "$(jq '.percent_of_rest == 0' <<<"$row")" true
 	same "its state" "$(jq -r .state <<<"$row")" S
 	(($(summary "$rows | .rest") >= 200000000)) || fail "rest: $(summary "$rows | .rest")"
-	# the same in words
+	# the same as text
 	grep -qE '^\| [0-9.]+% \| 0\.0% \| frbpf-victim, S \|.*_sys_clock_nanosleep' "$OUT/summary.md" || fail "$(cat "$OUT/summary.md")"
 }

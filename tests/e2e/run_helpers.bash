@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2030,SC2031,SC2034,SC2154 # every test is a shell of its own; for the tests; set by bats
 #
-# What the tests of frbpf run and frbpf bench share: each works in a folder of its own, with OUT as the output folder.
+# Shared by the tests of frbpf run and frbpf bench: each works in a separate folder, with OUT as the output folder.
 
 load helpers
 
@@ -30,7 +30,7 @@ teardown() {
 	common_teardown
 }
 
-# What is slow in these tests: a sleep that no other test makes.
+# The slow part of these tests: a sleep that no other test makes.
 WHEN='syscall:clock_nanosleep > 100ms'
 
 # frbpf_run ARGUMENTS...
@@ -43,12 +43,12 @@ frbpf_bench() {
 	timeout -k 5 240 "$FRBPF" bench "$@" 3>&-
 }
 
-# For frbpf bench: whatever else runs on this machine, the test is not about it.
+# Options for frbpf bench: the test ignores what else runs on this machine.
 ALONE=(--others-limit 100%)
 # A rule that never fires.
 NEVER='syscall:clock_nanosleep > 1h'
 
-# The baseline of five runs; the same for all tests that want one of the same command.
+# The baseline of five runs, shared by all tests of the same command.
 save() { # FILE ARGUMENTS...
 	local file=$1 of=$BATS_FILE_TMPDIR/${*:2}
 	shift
@@ -76,14 +76,14 @@ need_cgroup2() {
 	}
 }
 
-# A process of its own that sleeps for 200 ms again and again; its pid is in $sleeper.
+# A separate process that sleeps for 200 ms again and again; its pid is in $sleeper.
 start_sleeper() {
 	bash -c 'while :; do sleep 0.2; done' </dev/null &>/dev/null 3>&- &
 	sleeper=$!
 	background+=" $sleeper"
 }
 
-# The same within one process: a thread of it, too.
+# The same in this process: also in a thread.
 start_slow_process() {
 	python3 -c '
 import threading, time
@@ -95,7 +95,7 @@ loop()' </dev/null &>/dev/null 3>&- &
 	background+=" $sleeper"
 }
 
-# Lines such as "prog 12" of the BPF objects that the process $1 has open.
+# Lines such as "prog 12" for the BPF objects that the process $1 has open.
 bpf_objects_of() {
 	sed -nE 's/^(prog|map|link)_id:[[:space:]]*([0-9]+)$/\1 \2/p' "/proc/$1/fdinfo/"* 2>/dev/null | sort -u
 }
@@ -104,7 +104,7 @@ has_links() {
 	bpf_objects_of "$1" | grep -q '^link '
 }
 
-# Those of the list $1 that the kernel still has. Links are freed by a worker of it, a moment later.
+# Those of the list $1 that the kernel still has. A worker frees links a moment later.
 left_of() {
 	local kind id
 	while read -r kind id; do
@@ -121,7 +121,7 @@ need_bpftool() {
 	PATH=$PATH:/usr/sbin bpftool prog show >/dev/null 2>&1 || skip "no bpftool"
 }
 
-# Its sessions' folders come with the rings.
+# Directories of sessions come with the rings.
 recording() { # FOLDER
 	[[ -d $1/session-cpu && -d $1/session-sched ]]
 }

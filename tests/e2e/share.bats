@@ -41,7 +41,7 @@ has_matches() { # RULE N
 	(($(status_of "$1" .matched) >= $2))
 }
 
-# Takes all of a CPU that it gets, under the name of our own.
+# Uses a whole CPU, with the subject's name.
 burn() {
 	# shellcheck disable=SC2016 # of perl
 	perl -e '$0 = $ARGV[0]; 1 while 1' "$hog" 3>&- &
@@ -67,13 +67,13 @@ burn() {
 	jq -e --argjson pid "$burns" '.triggers | length == 1 and (.[0] | .source == "oncpu" and .subject.pid == $pid and
 		.window_ns == 500000000 and .threshold_ns == 10000000 and .value_ns > .threshold_ns and
 		.value_ns <= .window_ns)' "$json" || fail "$(cat "$json")"
-	# perf shows the marker, and the beginning of the window before it
+	# perf shows the marker, and the begin of the window before it
 	same "subject of the marker" \
 		"$(events "$(dumps sched)" frbpf:trigger | cut -f 3,5)" "$burns"$'\t'"$(jq ".triggers[0].time.monotonic_ns" "$json")"
 	frbpf show | grep -q 'threshold 10ms, together in 500ms$' || fail "$(frbpf show)"
 }
 
-@test "a share of a cgroup is of its tasks and of those below it alone" {
+@test "a share of a cgroup is of its tasks and those below" {
 	local name json pid
 	need_cgroup
 	write_rules <<-EOF
@@ -104,7 +104,7 @@ burn() {
 		.value_ns > .threshold_ns and .state.cgroup == $group' "$json" || fail "$(jq -c '.triggers[0] | del(.stacks, .subject.parents)' "$json")"
 }
 
-@test "what was summed up goes on over a reload, and ends with its rule" {
+@test "a sum continues after a reload, and ends with its rule" {
 	write_rules <<-'EOF'
 		[rule-sum]
 		when = app:work > 10% in 10m per rule
@@ -123,7 +123,7 @@ burn() {
 	frbpf_load
 	send "work 40s"
 	wait_until 30 has_matches sum 1
-	# the text of a rule is the rule: another one begins anew
+	# a rule with another text begins again
 	sed -i 's/10% in 10m/10.01% in 10m/' "$RULES"
 	frbpf_load
 	send "work 40s"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Spans between two tracepoints: beside what the workload, the kernel and another source say.
+# Spans between two tracepoints, compared with the workload, the kernel and another source.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -25,7 +25,7 @@ rule() { # NAME PATH: of a rule in `frbpf status --json`
 	frbpf status --json | jq -re ".rules[] | select(.name == \"$1\") | $2"
 }
 
-@test "a block request from issue to completion, by device and sector, as blkio.device has it" {
+@test "a block request from issue to completion, by device and sector, equals blkio.device" {
 	disk_make 16M
 	slow_group_make 1048576
 	write_rules <<-EOF
@@ -84,7 +84,7 @@ net_rx() {
 	awk '$1 == "NET_RX:" { for (i = 2; i <= NF; i++) sum += $i } END { print sum }' /proc/softirqs
 }
 
-@test "softirqs from entry to exit: no fewer than perf saw, no more than the kernel counted" {
+@test "softirqs from entry to exit: at least as many as perf saw, at most as many as the kernel counted" {
 	need_perf
 	need_tracepoints irq:softirq_exit
 	write_rules <<-'EOF'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# A wait that a workload makes and measures itself becomes one incident that says just that.
+# A wait that a workload makes and measures itself becomes one incident with the same values.
 # Values are compared with the workload's own; nothing is expected of the machine's speed.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
@@ -18,8 +18,8 @@ teardown() {
 	common_teardown
 }
 
-# check_value NAME MS TOOK BEGIN END: the kernel's measure lies within the workload's, which encloses it, and is at
-# least what was asked for: a victim may lose the CPU again (to the freeze) before it reads its clock
+# check_value NAME MS TOOK BEGIN END: the kernel's value lies within the workload's, and is at least what was requested:
+# a victim may lose the CPU again (to the freeze) before it reads its clock
 check_value() {
 	local value time
 	value=$(manifest "$1" value)
@@ -28,7 +28,7 @@ check_value() {
 	between "$time" $(($4 + value)) "$5" "time of the trigger"
 }
 
-# check_markers NAME SESSION COMM PID TID: both markers, at the manifest's times, on the subject
+# check_markers NAME SESSION COMM PID TID: both markers, at the manifest's times, with the subject
 check_markers() {
 	local dump=$BASE/session-$2/perf.data.$1 time value comm pid tid cpu ns name text
 	time=$(manifest "$1" time)
@@ -48,8 +48,8 @@ check_markers() {
 	same "time of $name" "$ns" $((time - value))
 }
 
-# Frames of the manifest's trigger, the kernel's and the user's, the innermost first: "symbol+0x1f", and as perf calls
-# those whose function is not known, such as of a stripped C library.
+# Frames of the manifest's trigger, of kernel and user, innermost first: "symbol+0x1f". Unknown functions, such as those
+# of a stripped C library, as perf prints them.
 manifest_frames() { # NAME
 	named "$BASE/incidents/$1.json"
 	jq -r '.triggers[0].stacks | (.kernel + .user)[] |
@@ -57,13 +57,13 @@ manifest_frames() { # NAME
 		awk 'NF == 2 {printf "%s+0x%x\n", $1, $2; next} 1'
 }
 
-# The same as perf names those of the marker.
+# The same for the marker, from perf.
 marker_frames() { # DUMP
 	perf script -i "$1" -F event,ip,sym,symoff 2>/dev/null | awk -v RS= '/^ *frbpf:trigger/' |
 		awk 'NF == 2 && $1 ~ /^[0-9a-f]+$/ {print $2}'
 }
 
-# Each frame has the function that perf gives it, and none is of the program that took the stack.
+# Each frame has the function that perf shows, and none belongs to the program that took the stack.
 check_frames() { # NAME DUMP
 	manifest_frames "$1" >"$BATS_TEST_TMPDIR/ours"
 	marker_frames "$2" >"$BATS_TEST_TMPDIR/perfs"
@@ -104,7 +104,7 @@ check_frames() { # NAME DUMP
 	done
 }
 
-# What the dump's own events say of the trigger of RULE: "agrees", "contradicted", or why it cannot be told.
+# The comparison of RULE's trigger with the dump's events: "agrees", "contradicted", or why it is not possible.
 compared() { # RULE
 	jq -r --arg rule "$1" '.triggers[] | select(.rule == $rule) |
 		if .contradicted then "contradicted" else .cannot_tell // "agrees" end' "$BASE"/incidents/*.json
@@ -149,8 +149,8 @@ compared() { # RULE
 	[[ $output == *"unproven   cannot tell"*": no session recorded its events"* ]]
 }
 
-@test "the switch that ended the wait stands right beside the marker" {
-	# post: perf's record of the switch may come after the trigger, and the CPU may be taken away in between
+@test "the switch that ended the wait is directly beside the marker" {
+	# post: perf may record the switch after the trigger, and the CPU may be taken away in between
 	write_rules <<-'EOF'
 		[rule-spike]
 		when = runqlat > 20ms
@@ -165,8 +165,8 @@ compared() { # RULE
 	tid=$(json "$spike" .tid)
 	cpu=$(manifest "$name" cpu)
 	time=$(manifest "$name" time)
-	# of that CPU, the last switch before the trigger or the first one after it: the order in which perf's probe
-	# and ours run is that of their registration
+	# the last switch of that CPU before the trigger, or the first one after it: perf's probe and ours run in the
+	# order in which they were registered
 	beside=$(events "$BASE/session-sched/perf.data.$name" sched:sched_switch |
 		awk -F'\t' -v cpu="$cpu" -v time="$time" '
 			$4 != cpu {next}
@@ -174,7 +174,7 @@ compared() { # RULE
 			{after = $0; exit}
 			END {print before; print after}')
 	[[ $beside == *"next_comm=frbpf-victim next_pid=$tid "* ]] || fail "switches beside: $beside"
-	# and the wakeup lies at the begin marker, before it by what tracing one takes
+	# and the wakeup is at the begin marker, earlier by the cost of tracing it
 	wakeup=$(events "$BASE/session-sched/perf.data.$name" sched:sched_wakeup |
 		awk -F'\t' -v tid="$tid" -v time="$time" 'index($7, "pid=" tid " ") && $5 < time {ns = $5} END {print ns}')
 	[[ $wakeup ]] || fail "no wakeup of $tid before the trigger"
@@ -207,7 +207,7 @@ compared() { # RULE
 	done
 }
 
-@test "a trigger says where its subject was: the marker has the callchain, the manifest the files" {
+@test "a trigger has the stack of its subject: the marker the callchain, the manifest the files" {
 	write_rules <<-'EOF'
 		[rule-slow]
 		when = syscall:clock_nanosleep > 100ms
@@ -225,7 +225,7 @@ compared() { # RULE
 	named "$BASE/incidents/$name.json"
 	frame=$(jq -c '.triggers[0].stacks.user[0]' "$BASE/incidents/$name.json")
 	[[ $(jq -r .module <<<"$frame") == */libc* ]] || fail "$frame"
-	# the file's offset is that of the call's end: what perf shows for the address is in the same function
+	# the file's offset is at the end of the call: what perf shows for the address is in the same function
 	offset=$(jq .offset <<<"$frame")
 	((offset > 0)) || fail "$frame"
 	same "kernel frames" "$(jq '.triggers[0].stacks.kernel | length > 1' "$BASE/incidents/$name.json")" true
@@ -248,7 +248,7 @@ compared() { # RULE
 	name=$(incidents "$BASE")
 	same "user part" "$(jq -r '.triggers[0].stacks.user_from' "$BASE/incidents/$name.json")" sched_switch
 	check_frames "$name" "$BASE/session-sched/perf.data.$name"
-	# it is where the switch before the trigger was, as perf reads it: user addresses are places in files there
+	# it is at its last switch in perf's output: user addresses are offsets in files there
 	tid=$(manifest "$name" tid)
 	perf script -i "$BASE/session-sched/perf.data.$name" --ns -F tid,time,event,ip --tid "$tid" 2>/dev/null |
 		awk -v RS= -v at="$(manifest "$name" time)" '/sched:sched_switch/ {
@@ -259,7 +259,7 @@ compared() { # RULE
 	diff "$BATS_TEST_TMPDIR/user" <(tail -n "$(wc -l <"$BATS_TEST_TMPDIR/user")" "$BATS_TEST_TMPDIR/switch") >&2
 }
 
-@test "functions of a program whose file was deleted are known, those of another in its place are not taken" {
+@test "functions of a program whose file was deleted are known, those of its replacement are not used" {
 	write_rules <<-'EOF'
 		[rule-slow]
 		when = syscall:clock_nanosleep > 300ms
@@ -268,7 +268,7 @@ compared() { # RULE
 	frbpf_load
 	program=$BATS_TEST_TMPDIR/program
 	cp "$WORKLOADS/slow_syscall" "$program"
-	# it sleeps on after the call that is watched, and still lives when its stack is named
+	# it sleeps on after the watched call, and still exists when its stack is named
 	"$program" --ms 600 --times 100 >/dev/null 3>&- &
 	child=$!
 	wait_until 10 grep -q "$program" "/proc/$child/maps"
@@ -281,7 +281,7 @@ compared() { # RULE
 	manifest_frames "$name" | grep -q '^victim_main+0x' || fail "$(manifest_frames "$name")"
 }
 
-@test "each call that is waited for differently is measured" {
+@test "calls that wait in different ways are all measured" {
 	for call in nanosleep read; do
 		write_rules <<-EOF
 			[daemon]
@@ -337,7 +337,7 @@ compared() { # RULE
 	[[ $output == *29* ]] || fail "29 matches suppressed are not in: $output"
 }
 
-@test "processes that are gone when the dump is made keep their name and symbols" {
+@test "processes that ended before the dump keep their name and symbols" {
 	write_rules </dev/null
 	sed -i 's/-m 512K/-m 4M/' "$RULES"
 	frbpf_load

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# What no event tells: who the subject is, how it is scheduled, what limits it.
+# What no event reports: who the subject is, how it is scheduled, what limits it.
 
 # shellcheck disable=SC2154,SC2030,SC2031 # set by bats and the helpers; every test is a subshell
 # with: others
@@ -23,7 +23,7 @@ teardown() {
 	remove_quota_group
 }
 
-# A process with $1 in its command line that waits once for 50 ms, and then until the test is over: $subject
+# A process with $1 in its command line that waits once for 50 ms, and then until the end of the test: $subject
 start_subject() { # TEXT
 	exec 5<>hold
 	# shellcheck disable=SC2016 # of the inner shell
@@ -53,7 +53,7 @@ first_cpu() {
 	start_subject $'e\e[31mvil'"$(printf '%2000s' x)"
 	wait_for_incident "$BASE" 1
 	name=$(incidents "$BASE" | head -n 1)
-	# the manifest may be there before it is known, then it is written again
+	# the manifest may be written before that is known, and is then written again
 	wait_until 10 jq -e '.triggers[0].state.command' "$BASE/incidents/$name.json" >/dev/null
 	pid=$(jq '.triggers[0].subject.pid' "$BASE/incidents/$name.json")
 	jq '.triggers[0].state' "$BASE/incidents/$name.json" >state
@@ -66,7 +66,7 @@ first_cpu() {
 	[[ $output == *"  command    ./subject -c "* && $output == *"  scheduled  other, nice 7, on CPUs $cpu; "* ]] || fail "$output"
 	[[ ! $quota_group || $output == *"  CPU limit  10ms in 100ms of /"*"throttled in "* ]] || fail "$output"
 	grep -qE '^machine: CPUs [0-9]+ % busy, [0-9]+ % stolen, [0-9]+ tasks runnable.*, in [0-9.]+s$' <<<"$output" || fail "$output"
-	# at least the second of the trigger, as long as the others
+	# at least the second of the trigger, if the others take as long
 	jq -e '(.time.monotonic_ns) as $t | .vitals | (.end_monotonic_ns | length) as $n | $n > 0 and .end_monotonic_ns[-1] >= $t and
 		([.[] | length] | all(. == $n)) and (.running | length == $n)' "$BASE/incidents/$name.json" ||
 		fail "$(jq .vitals "$BASE/incidents/$name.json")"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Storms: of matches, rules, triggers, reloads, kills, errors of the kernel, processes. Each in a short form; with
-# FRBPF_LONG=yes in the long one: scripts/check.sh storm.
+# Storms: of matches, rules, triggers, reloads, kills, errors of the kernel, processes. Each has a short form, and a
+# long one with FRBPF_LONG=yes: scripts/check.sh storm.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 load helpers
@@ -27,7 +27,7 @@ teardown() {
 	common_teardown
 }
 
-# short_or_long SHORT LONG: how much of it
+# short_or_long SHORT LONG: the amount
 short_or_long() {
 	if [[ ${FRBPF_LONG-} ]]; then echo "$2"; else echo "$1"; fi
 }
@@ -36,7 +36,7 @@ note() {
 	echo "# $*" >&3
 }
 
-# What became of a rule's matches and of what fired adds up.
+# The outcomes of a rule's matches and of its triggers add up.
 adds_up() { # RULE
 	[[ $(status_of "$1" '.matched - .fired - (.suppressed | .cooldown + .self + .ring_full + .count + .rule_max_dumps +
 		.max_dumps + .keys_full) | tostring') == 0 &&
@@ -58,7 +58,8 @@ end_calls() {
 	wait "$calls"
 }
 
-# Whole or not there: of each manifest the files, of each file the manifest, nothing unfinished; and each file is right.
+# Complete or not there: each manifest has its files, each file its manifest, nothing is unfinished; and each file is
+# valid.
 all_whole() {
 	local name file
 	for name in $(incidents "$BASE"); do
@@ -73,7 +74,7 @@ all_whole() {
 	[[ ! $(find "$BASE" -name '*.tmp' -o -name '.draft-*' -o -name '.gone-*') ]] || fail "$(find "$BASE")"
 }
 
-@test "fifty rules on a call: every one counts every call of a storm, and fires once" {
+@test "fifty rules on a call: each counts every call of a storm, and fires once" {
 	{
 		for i in {1..50}; do
 			printf '[rule-r%d]\nwhen = syscall:close fails (EBADF)\nif = comm == close_storm && ppid != %d\n' "$i" "$i"
@@ -94,7 +95,7 @@ all_whole() {
 		jq "[.rules[] | select(.matched == $made and .fired == 1 and .suppressed.cooldown == $made - 1)] | length")" 50
 }
 
-@test "fifty rules fire on the same call: one incident that names them all" {
+@test "fifty rules fire on the same call: one incident lists them all" {
 	{
 		printf '[daemon]\nmax-dumps = 200 in 1h\n'
 		for i in {1..50}; do
@@ -111,7 +112,7 @@ all_whole() {
 	all_whole
 }
 
-@test "a trigger every 20 ms: each stands in a manifest, and all are whole" {
+@test "a trigger every 20 ms: each is in a manifest, and all are complete" {
 	write_rules <<-EOF
 		[daemon]
 		merge = 0
@@ -143,8 +144,8 @@ all_whole() {
 	all_whole
 }
 
-# In memory, but for what names addresses: that has a bound of its own, and grows with what runs on this machine.
-# What malloc() reserves depends on which threads ran at once.
+# Of its memory without the log of names: that has its own limit, and grows with what runs on this machine.
+# The memory reserved by malloc() depends on which threads ran at once.
 held_bytes() {
 	frbpf status --json | jq '.memory | .heap_in_use_bytes - .sideband_bytes'
 }
@@ -153,7 +154,7 @@ holds_at_most() { # BYTES
 	(($(held_bytes) <= $1))
 }
 
-@test "reloads under triggers: what the recorder holds in memory stays the same" {
+@test "reloads during triggers: the memory of the recorder does not grow" {
 	write_rules <<-EOF
 		[daemon]
 		merge = 100ms
@@ -175,7 +176,7 @@ holds_at_most() { # BYTES
 	before=$(held_bytes)
 	timeout 240 "$WORKLOADS/reload_storm" "$BASE/control" "$(short_or_long 20 200)" "$RULES.2" "$RULES"
 	end_calls
-	# a dump that is still being written holds more
+	# a dump that is still being written needs more
 	wait_until 60 holds_at_most $((before + before / 8 + (2 << 20))) || fail "$before bytes, then $(held_bytes)"
 }
 
@@ -186,7 +187,7 @@ kill_daemons() {
 	done
 }
 
-# Ends the daemon at a moment between now and half a second from now, whatever it does.
+# Kills the daemon at a random moment within half a second, whatever it does.
 kill_soon() {
 	sleep "0.$(printf '%03d' $((RANDOM % 500)))"
 	kill_daemons
@@ -197,7 +198,7 @@ all_killed() {
 	no_daemon || { kill_daemons; false; }
 }
 
-@test "killed at any moment of dumps, reloads, starts and stops: what is there is whole" {
+@test "killed at any moment of dumps, reloads, starts and stops: existing files are complete" {
 	write_rules <<-EOF
 		[daemon]
 		merge = 0
@@ -236,8 +237,8 @@ all_killed() {
 	all_whole
 }
 
-# SYSCALLS|ERRORS: what may fail while dumps are written and rules are loaded. Not write() and read(): those of event
-# descriptors, which cannot fail so, would.
+# SYSCALLS|ERRORS: what may fail while dumps are written and rules are loaded. Not write() and read(): calls on eventfds
+# would fail, too, which cannot happen.
 errors_to_inject='pwrite64|EIO ENOSPC EROFS
 fsync,fdatasync|EIO ENOSPC
 openat|EIO EMFILE ENOMEM ENOSPC EROFS EPERM
@@ -273,7 +274,7 @@ end_errors() {
 	wait "$tracer" 2>/dev/null || true
 }
 
-# Does it meanwhile. It must end well, or say what failed.
+# Runs it meanwhile. It must succeed, or print what failed.
 under_errors() { # SYSCALLS ERROR WHEN COMMAND...
 	local status=0 out
 	begin_errors "$1" "$2" "$3"
@@ -292,7 +293,7 @@ need_strace() {
 
 @test "a manifest that cannot be written is tried again, until the incident is there" {
 	need_strace
-	# without our own filter, which sees an invalid number where strace makes a call fail
+	# without our own filter, which sees an invalid number if strace makes a call fail
 	write_rules <<-'EOF'
 		[daemon]
 		seccomp = no
@@ -312,7 +313,7 @@ need_strace() {
 	all_whole
 }
 
-@test "errors of the kernel while dumps are written and rules are loaded: words, no crash, and then it works" {
+@test "errors of the kernel while dumps are written and rules are loaded: messages, no crash, and then it works" {
 	need_strace
 	write_rules <<-EOF
 		[daemon]
@@ -333,7 +334,7 @@ need_strace() {
 		for error in $errors; do
 			((++turn))
 			for when in $(short_or_long "$((1 + turn % 2))+$((1 + turn % 3))" "1 2 3 5 8 1+ 2+ 1+2 1+3"); do
-				# in the short form one of them for each error
+				# in the short form one of the calls for each error
 				[[ ! ${FRBPF_LONG-} ]] && ((turn % 2)) || under_errors "$calls" "$error" "$when" dump
 				[[ ! ${FRBPF_LONG-} ]] && ((turn % 2 == 0)) || under_errors "$calls" "$error" "$when" load "$RULES.2"
 			done
@@ -349,7 +350,7 @@ need_strace() {
 	all_whole
 }
 
-@test "a crowd of processes, maps and cgroups: a task among them has its name, maps and cgroup" {
+@test "many processes, maps and cgroups: a task among them has its name, maps and cgroup" {
 	need_perf
 	local mount=/sys/fs/cgroup groups
 	[[ -e $mount/cgroup.procs ]] || mount=$(awk '$3 == "cgroup2" {print $2; exit}' /proc/mounts)

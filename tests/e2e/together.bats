@@ -30,7 +30,7 @@ has_matched() { # RULE
 
 @test "one rule after another: both markers are in the dump" {
 	local name json first second
-	# an event that seldom comes, so that the window reaches back to the first rule's match
+	# a rare event, so that the window reaches back to the first rule's match
 	cat >"$RULES" <<-EOF
 		[session-suspends]
 		run = -e power:suspend_resume -m 64K --overwrite --switch-output -a

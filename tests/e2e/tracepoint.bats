@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Rules on any tracepoint: crashes, OOM kills, retransmits, programs that start; seen by perf, too.
+# Rules on any tracepoint: crashes, OOM kills, retransmits, starts of programs; perf is the witness.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -24,7 +24,7 @@ teardown() {
 	[[ ! $cgroup ]] || rmdir "$cgroup" 2>/dev/null || true
 }
 
-# perf record as a witness of EVENT (with a filter, perhaps), machine-wide, until witness_end.
+# perf record as a witness of EVENT (may have a filter), system-wide, until witness_end.
 witness_begin() { # EVENT [FILTER]
 	local arguments=(-q -a -k CLOCK_MONOTONIC -e "$1" -o "$BATS_TEST_TMPDIR/witness" --control "fifo:$BATS_TEST_TMPDIR/ctl,$BATS_TEST_TMPDIR/ack")
 	[[ ! ${2-} ]] || arguments+=(--filter "$2")
@@ -52,7 +52,7 @@ trigger() { # NAME PATH: of the first trigger in the manifest
 	jq -re ".triggers[0]$2" "$BASE/incidents/$1.json"
 }
 
-@test "a crash makes a dump with the name, the maps and the symbols of who has died" {
+@test "a crash makes a dump with the name, the maps and the symbols of the dead process" {
 	need_perf
 	need_tracepoints signal:signal_generate
 	cp "$WORKLOADS/crash" "$BATS_TEST_TMPDIR/frbpf-crash"
@@ -79,12 +79,12 @@ trigger() { # NAME PATH: of the first trigger in the manifest
 	awk '/frbpf:trigger/ { on = 1; next } /^$/ { on = 0 } on' "$perf_out" >"$BATS_TEST_TMPDIR/stack"
 	grep -q 'crash_write (.*/frbpf-crash)' "$BATS_TEST_TMPDIR/stack" || fail "$(cat "$BATS_TEST_TMPDIR/stack")"
 	grep -q 'crash_outer (.*/frbpf-crash)' "$BATS_TEST_TMPDIR/stack" || fail "$(cat "$BATS_TEST_TMPDIR/stack")"
-	# and its page faults, though it is gone
+	# and its page faults, though it has ended
 	grep -q "^frbpf-crash  *$pid .*page-faults" "$perf_out" || fail "no page fault of the process"
 	run ! grep -q ":$pid" "$perf_out"
 }
 
-@test "the target of a signal suffers, not its sender" {
+@test "the subject of a signal is its target, not its sender" {
 	write_rules <<-'EOF'
 		[rule-usr1]
 		when = signal:signal_generate
@@ -122,7 +122,7 @@ make_memory_cgroup() {
 @test "an OOM kill in a memory cgroup: the victim is the subject" {
 	need_tracepoints oom:mark_victim
 	make_memory_cgroup
-	# it keeps the last line of its input, which has no end
+	# it keeps the last line of its input, which is endless
 	cp "$(type -P tail)" "$BATS_TEST_TMPDIR/frbpf-hog"
 	write_rules <<-'EOF'
 		[rule-oom]
@@ -141,7 +141,7 @@ make_memory_cgroup() {
 	same "pid" "$(manifest "$name" pid)" "$hog"
 	same "comm" "$(manifest "$name" comm)" frbpf-hog
 	between "$(cat "$cgroup"/memory.{oom_control,events} 2>/dev/null | awk '$1 == "oom_kill" { print $2 }')" 1 1 "kills as the cgroup counts them"
-	# its cgroup, where the tracepoint has the task (since 6.8)
+	# its cgroup, if the tracepoint has the task (since 6.8)
 	if grep -q comm /sys/kernel/tracing/events/oom/mark_victim/format; then
 		memcg=$(basename "$cgroup")
 		same "its memory cgroup" "$(trigger "$name" .args.memcg)" "${memcg:0:15}"
@@ -205,7 +205,7 @@ has_matched() { # RULE N
 	same "of another net" "$(matched other)" 0
 }
 
-@test "flags by name: of a field that is an argument, too" {
+@test "flags by name, also of a field that is an argument" {
 	need_tracepoints kmem:mm_page_alloc
 	write_rules <<-'EOF'
 		[rule-zeroed]
@@ -215,7 +215,7 @@ has_matched() { # RULE N
 	run -0 frbpf check "$RULES"
 	[[ $output == *"filtered by the kernel: (gfp_flags & "* ]] || fail "$output"
 	frbpf_load
-	# memory that programs get is zeroed
+	# memory for programs is zeroed
 	head -c 8M /dev/zero | tail -n 1 >/dev/null
 	wait_for_incident "$BASE" 1
 	name=$(incidents "$BASE")
@@ -226,7 +226,7 @@ has_matched() { # RULE N
 	sed -i 's/__GFP_ZERO/__GFP_ZER/' "$RULES"
 	run -1 frbpf check "$RULES"
 	[[ $output == *"'gfp_flags' knows no name '__GFP_ZER' (did you mean '__GFP_ZERO'?)"* ]] || fail "$output"
-	# beside a path arguments are looked at, which are numbers
+	# next to a path, arguments are used, which are numbers
 	sed -i 's/__GFP_ZER.*/__GFP_ZERO \&\& page._refcount.counter >= 0/' "$RULES"
 	run -1 frbpf check "$RULES"
 	[[ $output =~ "write "([0-9]+)": '__GFP_ZERO' is a name in the tracepoint's format" ]] || fail "$output"
@@ -235,7 +235,7 @@ has_matched() { # RULE N
 	run -0 frbpf check "$RULES"
 }
 
-@test "an argument over four pointers: the parent of who ends" {
+@test "an argument through four pointers: the parent of the exiting task" {
 	cp "$(type -P true)" "$BATS_TEST_TMPDIR/frbpf-child"
 	write_rules <<-EOF
 		[rule-ours]
@@ -256,12 +256,12 @@ has_matched() { # RULE N
 	same "another's" "$(matched another)" 0
 }
 
-@test "a TCP retransmit over a link that is down, by addresses and port" {
+@test "a TCP retransmit over a broken link, with addresses and port" {
 	need_perf
 	need_tracepoints tcp:tcp_retransmit_skb
 	make_network
 	keep_cpus_awake # the timers of retransmits
-	# sockets of namespaces that are gone may go on for a while: a port of our own
+	# sockets of removed namespaces may continue for a while: use a separate port
 	port=$((20000 + $$ % 40000))
 	write_rules <<-EOF
 		[rule-retransmit]
@@ -303,7 +303,7 @@ has_matched() { # RULE N
 	between "$(jq '.rules[] | select(.name == "not-other").matched' <<<"$status")" 2 100 "not another net"
 	witness_end
 	between "$(grep -c 'daddr=10.77.0.2' "$BATS_TEST_TMPDIR/seen")" 2 100 "retransmits that perf saw in $(cat "$BATS_TEST_TMPDIR/seen")"
-	# the trigger is the second of these, on its CPU: behind the first one's record, and before the third one's
+	# the trigger is the second of these, on its CPU: after the first one's record, and before the third one's
 	time=$(manifest "$name" time)
 	awk '{ gsub(/[].:[]/, "", $0); print $3 + 0, $4 + 0 }' "$BATS_TEST_TMPDIR/seen" >"$BATS_TEST_TMPDIR/hits"
 	awk -v t="$time" -v cpu="$(manifest "$name" cpu)" 'NR == 1 && $2 >= t || NR == 2 && $1 != cpu || NR == 3 && $2 <= t { bad = 1 }
@@ -381,7 +381,7 @@ has_matched() { # RULE N
 	grep -q "$(manifest "$name" pid)" "$BATS_TEST_TMPDIR/seen" || fail "perf saw no such pid"
 }
 
-@test "check says how a rule looks at its tracepoint, also without root" {
+@test "check prints how a rule observes its tracepoint, also without root" {
 	write_rules <<-'EOF'
 		[rule-args]
 		when = sched:sched_switch

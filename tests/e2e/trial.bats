@@ -23,7 +23,7 @@ need_recording() {
 	keep_cpus_awake
 }
 
-# record FILE COMMAND...: as perf sees it, all CPUs
+# record FILE COMMAND...: with perf, all CPUs
 record() {
 	local out=$1
 	shift
@@ -32,7 +32,7 @@ record() {
 		-- "$@" </dev/null >workload.out 2>perf.err 3>&- || fail "$(cat perf.err)"
 }
 
-# of RULE JQ: of what was tried
+# of RULE JQ: from the result of the trial
 of() {
 	jq -c --arg rule "$1" ".rules[] | select(.name == \$rule) | $2" tried
 }
@@ -41,7 +41,7 @@ try() {
 	"$FRBPF" test --json "$@" >tried || fail "$(cat tried)"
 }
 
-@test "rules fire on what was recorded as often, and when, as it happened" {
+@test "rules fire on a recording as often, and when, as it happened" {
 	need_recording
 	local n=5
 	record a.data "$WORKLOADS/slow_syscall" --comm tuned --call clock_nanosleep --ms 30 --times $n
@@ -74,18 +74,18 @@ try() {
 	EOF2
 	try r.conf a.data
 	same "fires" "$(of sleep .fired)" $n
-	# each lies within what the program saw itself
+	# each lies within the program's own measurement
 	jq -se --slurpfile t tried '[$t[0].rules[] | select(.name == "sleep") | .fires[]] as $f |
 		[range(length)] | all(. as $i | $f[$i].time_ns <= $all[$i].end_ns and
 			$f[$i].time_ns - $f[$i].value_ns >= $all[$i].begin_ns and
 			$f[$i].tid == $all[$i].tid and $f[$i].comm == "tuned")' --argjson all "$(jq -s . workload.out)" \
 		workload.out || fail "$(of sleep .fires) $(cat workload.out)"
 	same "with a cooldown" "$(of cool '[.fired, .suppressed.cooldown]')" "[1,$((n - 1))]"
-	# as it hangs: 20 ms after it began to
+	# while it hangs: 20 ms after it began
 	same "hangs" "$(of hang .fired)" $n
 	same "less" "$(of less .fired)" 0
 	same "never" "$(of never '[.fired, .matched]')" '[0,0]'
-	# a recording that is there twice counts once
+	# a recording given twice counts once
 	cp tried once
 	cp a.data again.data
 	try r.conf a.data again.data
@@ -95,7 +95,7 @@ try() {
 	jq -e '[.rules[].fires | map(.time_ns) | . == sort] | all' tried
 }
 
-@test "the kernel counts what a recording of the same time has" {
+@test "the kernel counts what a simultaneous recording has" {
 	need_recording
 	need_btf
 	local n=7
@@ -150,7 +150,7 @@ try() {
 	between "$(of together .fired)" $((n - 2)) $((n + 1)) "calls and counts"
 }
 
-@test "a dump of ours tells that its rule fires, and which other would have" {
+@test "a dump of ours shows that its rule fires, and which others would have" {
 	need_recording
 	need_btf
 	need_fifo
@@ -183,13 +183,13 @@ try() {
 	same "subject" "$(of other '.fires[0].tid')" "$(jq '.triggers[0].subject.tid' "$BASE/incidents/$name.json")"
 	between "$(of other '.fires[0].time_ns')" "$(($(manifest "$name" time) - 1000000))" \
 		"$(($(manifest "$name" time) + 10000000))" "the time"
-	# a recording does not tell uids: it may, or it cannot
+	# a recording has no uids: the rule may fire, or cannot
 	same "unknown" "$(of root '[.fired, .maybe, .doubtful_fields]')" '[0,1,"uid"]'
 	same "whatever its uid" "$(of nobody '[.fired, .maybe]')" '[0,0]'
 	frbpf test "$RULES" "$name" | grep -q 'recordings do not tell uid' || fail "$(frbpf test "$RULES" "$name")"
 }
 
-@test "what recordings cannot tell is said, and what is no recording" {
+@test "what recordings cannot tell is reported, and so are files that are none" {
 	need_recording
 	local output
 	timeout -k 5 60 perf record -q -a -e sched:sched_switch -o b.data -- true </dev/null 2>/dev/null 3>&-
@@ -228,7 +228,7 @@ try() {
 	[[ $(of of-others .cannot) == *"nor can rule wait"* ]] || fail "$(cat tried)"
 	[[ $(of span .cannot) == *"no field 'prev.cpus_mask'"* ]] || fail "$(cat tried)"
 	same "silence" "$(of silence .fired)" 0
-	# anybody may, with files that are readable
+	# any user may, with readable files
 	chmod a+rx . && chmod a+r b.data r.conf
 	if setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$FRBPF" -a -r "$PWD/b.data"; then
 		setpriv --reuid 65534 --regid 65534 --clear-groups "$FRBPF" test r.conf b.data

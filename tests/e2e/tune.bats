@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# frbpf tune: what a source measures, and the threshold of a rule.
+# frbpf tune: the values of a source, and the threshold of a rule.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -19,7 +19,7 @@ is_watching() {
 	grep -q 'watching for' "$BATS_TEST_TMPDIR/messages"
 }
 
-@test "tune counts every value of the source, and gives lines of a rule" {
+@test "tune counts every value of the source, and prints lines of a rule" {
 	need_root
 	need_btf
 	local answer=$BATS_TEST_TMPDIR/answer
@@ -32,14 +32,14 @@ is_watching() {
 	wait "$tuner"
 	tuner=
 	jq -e '.values == 12 and ([.histogram[].values] | add) == 12' "$answer" || fail "$(cat "$answer")"
-	# each call took 30 ms at least, and none longer than the workload saw
+	# each call took at least 30 ms, and none longer than the workload measured
 	jq -e '.steps[] | select(.threshold_ns == 20000000) | .matched == 12 and .fired >= 1' "$answer"
 	jq -e --slurpfile truth "$BATS_TEST_TMPDIR/truth" \
 		'.largest_ns >= 30e6 and .largest_ns <= ([$truth[] | .end_ns - .begin_ns] | max)' "$answer"
 	same "rates" "$(jq -c '[.thresholds[].per_day]' "$answer")" '[20,5,1]'
 }
 
-@test "tune says what it cannot measure, at its place" {
+@test "tune reports what it cannot measure, at its place" {
 	run -1 "$FRBPF" tune 'syscall:fsink'
 	[[ $output == *"unknown system call 'fsink' (did you mean"* ]]
 	run -1 "$FRBPF" tune 'psi:cpu some > 10ms in 2s'

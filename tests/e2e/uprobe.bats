@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Rules on functions and static probes of programs: values are compared with what the program measured itself.
+# Rules on functions and static probes of programs: values are compared with the program's own measurements.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -36,12 +36,12 @@ rules() {
 	} >"$RULES"
 }
 
-# program ARGUMENTS...: a run of it, to its end
+# program ARGUMENTS...: runs it, to its end
 program() {
 	timeout -k 5 60 "${1-$program}" "${@:2}" 3>&-
 }
 
-# start_waiting PROGRAM ARGUMENTS...: it goes on with go_on, and writes to $BATS_TEST_TMPDIR/out
+# start_waiting PROGRAM ARGUMENTS...: it continues with go_on, and writes to $BATS_TEST_TMPDIR/out
 start_waiting() {
 	mkfifo "$BATS_TEST_TMPDIR/in"
 	timeout -k 5 60 "$@" --wait <"$BATS_TEST_TMPDIR/in" >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
@@ -93,7 +93,7 @@ user_frame() { # INCIDENT: where its first trigger's subject was, MODULE FUNCTIO
 	same "incidents" "$(incidents "$BASE" | wc -l)" 1
 }
 
-@test "a call fires, also of a function of a library by its name" {
+@test "a call fires, also of a library function by its name" {
 	rules <<-EOF
 		[rule-hit]
 		when = uprobe:$program:user_func_hit
@@ -116,7 +116,7 @@ user_frame() { # INCIDENT: where its first trigger's subject was, MODULE FUNCTIO
 	same "matched" "$(frbpf status --json | jq -re '.rules[] | select(.name == "hit").matched')" 1
 }
 
-@test "calls that longjmp leaves are not measured" {
+@test "calls left by longjmp are not measured" {
 	rules <<-EOF
 		[rule-jump]
 		when = uprobe:$program:user_func_jump > 5ms
@@ -130,7 +130,7 @@ user_frame() { # INCIDENT: where its first trigger's subject was, MODULE FUNCTIO
 	between "$(manifest "$(incidents "$BASE")" value)" 30000000 "$(json "$line" .took_ns)" "the last call"
 }
 
-@test "exceptions pass through a function that is measured" {
+@test "exceptions pass through a measured function" {
 	[[ -x $WORKLOADS/throws ]] || skip "no C++ compiler"
 	cp "$WORKLOADS/throws" "$BATS_TEST_TMPDIR/throws"
 	rules <<-EOF
@@ -167,7 +167,7 @@ mini_debuginfo() {
 	chmod go-w "$1"
 }
 
-@test "exceptions pass through functions of programs that do not tell that they throw" {
+@test "exceptions pass through functions of programs that do not reveal that they throw" {
 	command -v g++ >/dev/null && command -v xz >/dev/null || skip "no C++ compiler or no xz"
 	local throws=$BATS_TEST_TMPDIR/throws
 	g++ -O2 -static-libstdc++ -static-libgcc "$root/tests/workloads/throws.cc" -o "$throws" ||
@@ -187,7 +187,7 @@ mini_debuginfo() {
 	between "$(manifest "$(incidents "$BASE")" value)" 700000000 "$(json "$line" .took_ns)" "demo::outer"
 }
 
-@test "panics of Rust pass through a function that is measured" {
+@test "panics of Rust pass through a measured function" {
 	command -v rustc >/dev/null || skip "no rustc"
 	local panics=$BATS_TEST_TMPDIR/panics
 	cat >"$panics.rs" <<-'EOF'
@@ -247,7 +247,7 @@ mini_debuginfo() {
 	sed -i "s|$program.fixed|$program.stripped|" "$RULES"
 	run -1 frbpf check "$RULES"
 	[[ $output == *"$program.stripped has no function 'user_func_slow': it is stripped"* ]]
-	# one that exports others, as programs with plug-ins do
+	# one that exports others, like programs with plug-ins
 	gcc -O2 -D_GNU_SOURCE -rdynamic "$source" -o "$program.exports"
 	strip "$program.exports"
 	sed -i "s|$program.stripped:user_func_slow|$program.exports:not_exported_at_all|" "$RULES"
@@ -333,7 +333,7 @@ mini_debuginfo() {
 	same "semaphore" "$(json "$(program "$program" --call probe)" .semaphore)" 0
 }
 
-@test "a glob is looked for in running processes" {
+@test "a glob is searched in running processes" {
 	mkdir -p "$BATS_TEST_TMPDIR/v1/bin"
 	mv "$program" "$BATS_TEST_TMPDIR/v1/bin/server"
 	rules <<-EOF
@@ -346,7 +346,7 @@ mini_debuginfo() {
 	frbpf_load
 	go_on
 	wait_for_incident "$BASE" 1
-	# others that run the same file later, too
+	# also in others that run the same file later
 	program "$BATS_TEST_TMPDIR/v1/bin/server" --ms 30
 	matched_twice() {
 		(($(frbpf status --json | jq -re '.rules[0].matched') == 2))
@@ -403,7 +403,7 @@ rule_and_names_agree() {
 	same "stack" "$(user_frame "$(incidents "$BASE" | tail -n 1)")" "$program user_func_slow"
 }
 
-@test "rules and stacks find the same names in stripped programs: .gnu_debugdata, a debug file beside" {
+@test "rules and stacks find the same names in stripped programs: .gnu_debugdata, a separate debug file" {
 	command -v objcopy >/dev/null && command -v xz >/dev/null || skip "no objcopy or xz"
 	local mini=$BATS_TEST_TMPDIR/mini
 	nm "$program" --format=posix --defined-only | awk '$2 ~ /^[Tt]$/ {print $1}' >"$mini.keep"

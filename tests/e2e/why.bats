@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# frbpf why: causes that are known to the program that makes them, recorded by perf, and what frbpf says of them.
+# frbpf why: known causes, recorded by perf, and the answers of frbpf.
 
 # shellcheck disable=SC2154,SC2030,SC2031 # set by bats and the helpers; every test is a subshell
 # with: others
@@ -18,7 +18,7 @@ teardown() {
 	common_teardown
 }
 
-# What a test has started to be looked at: $suspect
+# Processes that a test has started to be examined: $suspect
 end_suspect() {
 	[[ ${suspect-} ]] || return 0
 	kill -KILL "$suspect" 2>/dev/null || true
@@ -44,51 +44,51 @@ need_recording() {
 	keep_cpus_awake
 }
 
-@test "why finds who is behind a lock, a server, a child, a signal" {
+@test "why finds the culprit behind a lock, a server, a child, a signal" {
 	need_recording
 	record_causes a.data truth lock-sleep lock-compute convoy server two-servers child stopped file-lock pipe
 	same "causes" "$(wc -l <truth)" 9
 	expect_right a.data truth
 }
 
-@test "why finds who has the CPU, and what a task does by its own decision" {
+@test "why finds who has the CPU, and what a task does by itself" {
 	need_recording
 	record_causes a.data truth rt-hog inversion own-sleep own-compute timeout
 	same "causes" "$(wc -l <truth)" 5
 	expect_right a.data truth
 }
 
-# Causes that some machines cannot provoke: what is there must be right, and something must be there.
+# Causes that some machines cannot provoke: those that are there must be right, and there must be at least one.
 record_possible() { # NAME...
 	record_causes a.data truth "$@" 2>refused
 	[[ -s truth ]] || skip "$(head -n 1 refused)"
 	expect_right a.data truth
 }
 
-@test "why finds whose requests a disk worked for, and what kept one from it" {
+@test "why finds whose requests a disk worked for, and what kept a request from it" {
 	need_recording
 	record_possible fsync-behind queue-behind lock-io journal three-servers io-limit
 }
 
-@test "why finds who holds a lock of the kernel, who serves a file, who is one of many readers" {
+@test "why finds who holds a kernel lock, who serves a file, which of many readers is in the way" {
 	need_recording
 	record_possible mmap-lock inode-lock fuse-fault starved-writer
 }
 
-@test "why tells a search for memory, a copy of page tables and softirqs from computing" {
+@test "why distinguishes reclaim, a copy of page tables and softirqs from computing" {
 	need_recording
 	record_possible memory-limit big-fork softirqs
 	run -0 why_of a.data "$(grep big-fork truth)"
 	[[ ${lines[0]} == *"computed, most in "*" (clone)"* ]] || fail "$output"
 }
 
-@test "softirqs are told from what a BPF program sums of them, and from each of them" {
+@test "softirqs are found by the sums of a BPF program, and by each single event" {
 	need_recording
 	need_btf
 	for level in "" full; do
 		printf '[session-evidence]\nrun = evidence %s -m 16M\n[rule-none]\nwhen = app:none\n' "$level" >"$RULES"
 		frbpf_load >/dev/null
-		# on a busy machine the dump may come when the rings hold what came later only
+		# on a busy machine the dump may come when the rings only have later events
 		for ((i = 0; i < 5; i++)); do
 			run_causes softirqs >truth 2>refused 3>&-
 			[[ -s truth ]] || skip "$(head -n 1 refused)"
@@ -109,16 +109,16 @@ need_quota() {
 	[[ $quota_group ]] || skip "no cgroup with a CPU controller"
 }
 
-@test "why tells a CPU quota from others who have the CPU" {
+@test "why distinguishes a CPU quota from others who have the CPU" {
 	need_recording
 	need_quota
 	record_causes a.data truth quota
 	expect_right a.data truth
-	# what says when it had a quota again is the timer
+	# the timer tells when it had a quota again
 	why_of a.data "$(<truth)" --json | jq -e '[.tree.causes[] | select(.type == "throttled")] | length == 1'
 }
 
-# An incident of a task whose quota is used up, by the sessions on standard input
+# An incident of a task whose quota is used up, with the sessions on standard input
 record_throttled() {
 	need_recording
 	need_btf
@@ -139,7 +139,7 @@ forget_state() {
 	cat other.json >"$(echo "$BASE"/incidents/*.json)"
 }
 
-@test "what the daemon has read of the cgroup tells why that a quota was used up" {
+@test "what the daemon read about the cgroup proves that a quota was used up" {
 	record_throttled <<-'EOF2'
 		[session-why]
 		run = -e sched:sched_switch -e sched:sched_waking -g -m 4M --overwrite --switch-output -a
@@ -152,17 +152,17 @@ forget_state() {
 	frbpf why --json | jq -e '.cause == "unknown" and .missing == "quota"' || fail "$(frbpf why)"
 }
 
-@test "run = evidence has the timer that gives a CPU quota again" {
+@test "run = evidence has the timer that refills a CPU quota" {
 	record_throttled </dev/null
 	forget_state
 	frbpf why --json >why.json
 	jq -e '.cause == "quota" and .culprit.comm == "cause"' why.json || fail "$(jq -r .verdict why.json)"
-	# of all timers that one alone
+	# only that one of all timers
 	symbol=$(events "$BASE"/session-evidence/perf.data.* timer:hrtimer_expire_entry | grep -o 'function=[^ ]*' | sort -u)
 	[[ $symbol == function=*sched_cfs_period_timer* ]] || fail "$symbol"
 }
 
-@test "the parts that why tells add up, and the first line is the verdict" {
+@test "the times in the tree of why add up, and the first line is the verdict" {
 	local line
 	need_recording
 	record_causes a.data truth lock-sleep
@@ -187,16 +187,16 @@ forget_state() {
 	$ask >piped
 	same "the verdict" "$(head -n 1 short)" "$(head -n 1 all)"
 	same "the verdict" "$(head -n 1 short)" "$(head -n 1 piped)"
-	# one line is left to the prompt
+	# one line is left for the prompt
 	(($(fold -w 80 short | wc -l) < 10)) || fail "$(<short)"
 	(($(fold -w 80 all | wc -l) > 10)) || fail "$(<all)"
 	grep -q 'smaller: -v has them$' short || fail "$(<short)"
 }
 
-@test "without sched_waking why says that it does not know, and what would tell" {
+@test "without sched_waking why says that it does not know, and which event would tell" {
 	local line
 	need_recording
-	# run with -F the switches would only be a sample of all
+	# with -F the switches would only be a sample of all
 	timeout -k 5 60 perf record --no-bpf-event -q -k CLOCK_MONOTONIC -o a.data -a -e sched:sched_switch -- \
 		"$WORKLOADS/cause" server >truth </dev/null 3>&-
 	line=$(<truth)
@@ -205,20 +205,20 @@ forget_state() {
 	same "the cause" "$(why_of a.data "$line" --json | jq -r .cause)" unknown
 }
 
-@test "why takes perf sched record's files, and needs no root" {
+@test "why accepts files of perf sched record, and needs no root" {
 	local line
 	need_recording
 	timeout -k 5 60 perf sched record -k CLOCK_MONOTONIC -o a.data -- "$WORKLOADS/cause" server >truth 2>perf.err </dev/null 3>&- ||
 		fail "$(cat perf.err)"
 	line=$(<truth)
-	# it has no stacks: who woke it is told, in what it waited is not
+	# it has no stacks: the waker is known, the reason for the wait is not
 	run -0 why_of a.data "$line"
 	[[ ${lines[0]} == *" waited, until woken by cause/$(jq '.culprits[0]' <<<"$line"), "* ]] || fail "$output"
 	chmod 0755 . && chmod 0644 a.data
 	run -0 setpriv --reuid 65534 --clear-groups "$FRBPF" why -i a.data --tid "$(jq .subject <<<"$line")"
 }
 
-@test "what why cannot answer is one clear sentence" {
+@test "why explains in one clear sentence what it cannot answer" {
 	need_recording
 	perf record --no-bpf-event -q -o none.data -e cpu-clock true </dev/null 3>&-
 	run -1 frbpf why -i none.data --tid 1
@@ -232,7 +232,7 @@ forget_state() {
 	[[ $output == *"ends before it begins"* ]] || fail "$output"
 }
 
-@test "why refuses what is no question" {
+@test "why refuses malformed questions" {
 	run -1 frbpf why -i a.data
 	[[ $output == *"--tid"* ]] || fail "$output"
 	run -1 frbpf why --tid 1
@@ -258,7 +258,7 @@ load_lock_rule() {
 	frbpf_load >/dev/null
 }
 
-# What the daemon has for the incident of `cause NAME`: sets $truth.
+# The daemon's result for the incident of `cause NAME`: sets $truth.
 record_incident() { # NAME
 	load_lock_rule
 	truth=$(chrt -r 1 "$WORKLOADS/cause" "$1" 3>&-)
@@ -279,14 +279,14 @@ record_incident() { # NAME
 		run -0 frbpf why "$what"
 		same "why $what" "${lines[0]}" "$verdict"
 	done
-	# its line in what the others print
+	# its line in the output of other commands
 	run -0 frbpf show
 	same "show's second line" "${lines[1]}" "why: $verdict"
 	frbpf show --json | jq -e --arg v "$verdict" '.why.verdict == $v and .why.cause == "own-timer"'
 	run -0 frbpf ls --causes
 	[[ ${#lines[@]} == 1 && ${lines[0]} == *"1  lock: $verdict, last $name" ]] || fail "$output"
 	frbpf ls --causes --json | jq -e --arg n "$name" '.[0].incidents == [$n] and .[0].rule == "lock"'
-	# a dump by hand has no cause: what is meant is the incident before it
+	# a dump by hand has no cause: the incident before it is meant
 	frbpf_load >/dev/null && frbpf dump >/dev/null && frbpf_stop
 	run -0 --separate-stderr frbpf why
 	[[ ${lines[0]} == "$verdict" && $stderr == *"requested by hand"*"$name" ]] || fail "$output$stderr"
@@ -296,7 +296,7 @@ record_incident() { # NAME
 	cp -r "$BASE" copy && mv "$BASE" gone && chmod -R a+rX . && chmod 0755 .
 	run -0 "$FRBPF" why "copy/incidents/$name.json"
 	same "why of the copy" "${lines[0]}" "$verdict"
-	# without root the kernel's functions have no names here: who is known, in what is not
+	# without root the kernel's functions have no names here: the waker is known, the reason is not
 	run -0 setpriv --reuid 65534 --clear-groups "$FRBPF" why "copy/incidents/$name.json"
 	[[ ${lines[0]} == *"until woken by its owner cause/$(jq '.culprits[0]' <<<"$truth")"* ]] || fail "$output"
 	# a dump alone has its marker
@@ -306,7 +306,7 @@ record_incident() { # NAME
 	mv gone "$BASE"
 }
 
-@test "a program without frame pointers is named by what it waits in" {
+@test "a program without frame pointers is named by the function that it waits in" {
 	need_recording
 	need_btf
 	cat >"$RULES" <<-'EOF2'
@@ -320,14 +320,14 @@ record_incident() { # NAME
 	frbpf_stop >/dev/null
 	run -0 frbpf why
 	[[ ${lines[0]} == *"waited for its own timer in frameless_hold ("* ]] || fail "$output"
-	# of nobody else is the stack copied
+	# no other task's stack is copied
 	perf script -i "$BASE"/session-evidence/perf.data.* -D 2>/dev/null |
 		awk '/PERF_RECORD_SAMPLE/ { copied = 0 } /^\.\.\. ustack/ { copied = 1 } copied && /^ \.\.\. thread:/ { print $3 }' |
 		sort -u >copied
 	same "who has copies" "$(sed 's/:.*//' copied)" frameless
 }
 
-@test "a lock that is not given back yet has its owner in the manifest, and why follows it" {
+@test "a lock that is still held has its owner in the manifest, and why follows it" {
 	need_recording
 	need_btf
 	cat >"$RULES" <<-'EOF2'
@@ -350,7 +350,7 @@ record_incident() { # NAME
 	[[ ${lines[0]} == *"waited for a futex"*", which cause/$(jq '.culprits[0]' truth) has, which meanwhile waited for its own timer"* ]] ||
 		fail "$output"
 	frbpf show "$name" | grep -q "waits for  a mutex that cause/$(jq '.culprits[0]' truth) has" || fail "$(frbpf show "$name")"
-	# a file's lock, as /proc/locks has it
+	# a file lock, as in /proc/locks
 	mkfifo taken
 	flock -o locked sh -c 'echo >taken; exec sleep 1000' 3>&- &
 	owner=$!
@@ -362,7 +362,7 @@ record_incident() { # NAME
 	wait_until 20 jq -e ".triggers[0].state.waits_for | .what == \"file-lock\" and .pid == $owner" \
 		"$BASE/incidents/$name.json" || fail "$(jq .triggers[0].state "$BASE/incidents/$name.json") $(cat /proc/locks)"
 	frbpf show "$name" | grep -q "waits for  a file-lock that flock/$owner has" || fail "$(frbpf show "$name")"
-	# the dump has it, too, as the kernel had it when the wait began
+	# the dump has it, too, as the kernel saw it when the wait began
 	events "$BASE/session-evidence/perf.data.$name" frbpf:lock_wait | grep -q "flock lock=0x.* owner=$owner " ||
 		fail "$(events "$BASE/session-evidence/perf.data.$name" frbpf:lock_wait)"
 	run -0 frbpf why "$name"
@@ -388,7 +388,7 @@ explained() { # MANIFEST
 	[[ $verdict == *"waited for a futex"*"until woken by its owner cause/$(jq '.culprits[0]' truth)"* ]] || fail "$verdict"
 	run -0 frbpf ls
 	[[ ${#lines[@]} == 1 && ${lines[0]} == "$name  lock: "*"  why: $verdict" ]] || fail "$output"
-	# it is what `why` says of the files
+	# it is what `why` prints for the files
 	run -0 frbpf why "$name"
 	same "why" "${lines[0]}" "$verdict"
 	# a manifest that is written again keeps it
@@ -396,7 +396,7 @@ explained() { # MANIFEST
 	same "the verdict at the end" "$(jq -r .why.verdict "$BASE/incidents/$name.json")" "$verdict"
 }
 
-@test "who has SCHED_IDLE is told to wait behind everybody, though no event says so" {
+@test "a task with SCHED_IDLE waits behind all others, though no event says so" {
 	need_recording
 	need_btf
 	cp /bin/sh idle-victim
@@ -412,7 +412,7 @@ explained() { # MANIFEST
 		jq -e '.why.missing == "hidden"' out/incidents/*.json >/dev/null || break
 	done
 	same "exit status" "$status" 2
-	# of a busy machine the verdict names one of many
+	# on a busy machine the verdict names one of many
 	jq -e '.why.verdict | test("waited for CPU 0 behind (.*before SCHED_IDLE|[0-9]+ tasks)")' out/incidents/*.json ||
 		fail "$(jq .why out/incidents/*.json)"
 	run -0 frbpf why out/incidents/*.json
@@ -428,7 +428,7 @@ explained() { # MANIFEST
 	jq -e '.why.verdict | test(": cat/[0-9]+ ")' out/incidents/*.json || fail "$(jq .why out/incidents/*.json)"
 }
 
-# The processes that explain incidents, of recorders in this mount namespace.
+# The processes that explain incidents, for recorders in this mount namespace.
 explainers() {
 	local comm
 	for comm in /proc/[0-9]*/comm; do
@@ -446,7 +446,7 @@ no_explainers() {
 	! some_explainers
 }
 
-@test "what explains incidents ends with its recorder, whatever was still asked" {
+@test "the explaining process ends with its recorder, whatever was still asked" {
 	local -a pids
 	need_root
 	need_btf
@@ -471,7 +471,7 @@ no_explainers() {
 	wait_until 30 no_explainers || fail "$(ps -o pid,ppid,args -p "$(explainers | paste -sd,)")"
 }
 
-@test "frbpf run says why in its summary, in JUnit and in the manifest" {
+@test "frbpf run puts the answer of why into its summary, JUnit and the manifest" {
 	need_recording
 	need_btf
 	run -2 timeout -k 5 60 "$FRBPF" run -o out --when 'syscall:futex > 40ms' -- chrt -r 1 "$WORKLOADS/cause" lock-sleep

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Wrong lines of perf record (tests/rules/record-lines.tsv): each has one error, at its place, whatever is wrong
-# with the sessions beside it; and perf says what stands there.
+# Wrong lines of perf record (tests/rules/record-lines.tsv): each has one error, at its place, whatever is wrong with
+# the other sessions; and perf refuses them as listed.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -25,7 +25,7 @@ one_session() { # NUMBER LINE
 	printf '[session-s%d]\nrun = %s\n' "$1" "$2"
 }
 
-# check_lines FROM TO: rows of the corpus as sessions of one file, and what check says
+# check_lines FROM TO: rows of the corpus as sessions of one file, and the output of check
 check_lines() {
 	local line column words n=0 file=$BATS_TEST_TMPDIR/rules.$1
 	printf '[daemon]\nbase = %s\n' "$BASE" >"$file.conf"
@@ -53,7 +53,7 @@ check_lines() {
 	done
 }
 
-@test "what only the kernel can tell is said by load, and nothing runs" {
+@test "load reports what only the kernel can tell, and nothing runs" {
 	need_root
 	need_btf
 	need_tracepoints
@@ -66,12 +66,12 @@ check_lines() {
 	done < <(grep -P '\tload\t' "$corpus")
 }
 
-@test "perf says to them what the corpus says" {
+@test "perf answers them as the corpus says" {
 	need_root
 	need_perf
 	need_tracepoints
 	cd "$BATS_TEST_TMPDIR"
-	# those that it takes would record; of another version only that it refuses them is known
+	# those that it accepts would record; of other versions it is only known that they refuse them
 	awk -F '\t' '$4 != "takes it" && $4 != "crashes" {printf "%s%c%s%c", $1, 0, $4, 0}' "$corpus" >rows
 	[[ $(perf version) == 'perf version 6.1.'* ]] && export SAME_WORDS=yes
 	# shellcheck disable=SC2016 # of the inner shell
