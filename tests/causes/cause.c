@@ -20,7 +20,7 @@ static const struct cause_case *const tables[] = { thread_cases, memory_cases, s
 
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
 
-/* The case after @c, of all tables; NULL: the first. */
+/* The case after @c, in all tables; NULL: the first. */
 static const struct cause_case *next_case(const struct cause_case *c, size_t *table)
 {
 	if (!c)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Causes that lie in memory, in locks of the kernel, and in what interrupts a program. */
+/* Causes in memory, in locks of the kernel, and in interrupts of a program. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +41,7 @@ static void touch(char *p, size_t bytes)
 		p[i] = 'x';
 }
 
-/* Its page tables are copied, and nobody else is to blame. */
+/* Its page tables are copied; nobody else is to blame. */
 static void big_fork(struct stage *s)
 {
 	pid_t pid;
@@ -68,7 +68,7 @@ static void *populates(void *arg)
 	return NULL;
 }
 
-/* Pages are made for another thread meanwhile: who maps memory waits for mmap_lock. */
+/* Pages are allocated for another thread meanwhile: whoever maps memory waits for mmap_lock. */
 static void mmap_lock(struct stage *s)
 {
 	pthread_t t;
@@ -94,7 +94,7 @@ static void *writes_much(void *arg)
 	return NULL;
 }
 
-/* One large write to a file keeps all others from it. */
+/* One large write to a file blocks all others. */
 static void inode_lock(struct stage *s)
 {
 	pthread_t t;
@@ -116,7 +116,7 @@ static void inode_lock(struct stage *s)
 	pthread_join(t, NULL);
 }
 
-/* ---- a cgroup's memory is used up */
+/* ---- memory of a cgroup is used up */
 
 static char group[96];
 
@@ -156,7 +156,7 @@ static void enter_group(const char *limit)
 	group_write("cgroup.procs", "0");
 }
 
-/* What is in memory is mapped so often that it takes long to get rid of it. */
+/* Memory is mapped so often that unmapping it takes long. */
 static void memory_limit(struct stage *s)
 {
 	const size_t bytes = 48 << 20;
@@ -185,7 +185,7 @@ static void memory_limit(struct stage *s)
 
 /* ---- packets for another CPU */
 
-/* The loopback of a namespace of its own; what is sent there is received on @cpu. */
+/* The loopback device of a separate namespace; packets to it are received on @cpu. */
 static void receive_on(int cpu)
 {
 	struct ifreq r = { .ifr_name = "lo", .ifr_flags = IFF_UP };
@@ -207,7 +207,7 @@ static void receive_on(int cpu)
 	close(mask);
 }
 
-/* A packet to all is copied to each of those who listen, by who receives it. */
+/* A packet to all listeners is copied for each of them by the receiver. */
 static int udp_socket(bool listens)
 {
 	const struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(PORT) };

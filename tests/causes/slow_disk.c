@@ -51,7 +51,7 @@ static struct fuse_attr attr_of(const struct fuse_server *s, uint64_t node)
 	return a;
 }
 
-/* What takes time: contents. */
+/* Reads and writes take time. */
 static void transfer(struct fuse_server *s, const struct fuse_in_header *h, const void *arg)
 {
 	const struct fuse_read_in *r = arg;
@@ -150,11 +150,11 @@ static void run_command(const char *command)
 
 static struct slow_disk disk;
 
-/* What a signal leaves behind goes with the mount namespace. */
+/* Mounts that remain after a signal end with the mount namespace. */
 static void disk_free(void)
 {
 	*disk.pace = 0;
-	/* open files hold them until the program is gone */
+	/* open files keep them until the program ends */
 	if (disk.mounted[0] && (umount2(disk.mounted, MNT_DETACH) || rmdir(disk.mounted)))
 		fprintf(stderr, "cause: %s: %s\n", disk.mounted, strerror(errno));
 	if (umount2(disk.folder, MNT_DETACH) || rmdir(disk.folder))
@@ -186,7 +186,10 @@ struct slow_disk *slow_disk__serve(size_t bytes)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		serve(&s);
 	}
-	/* not the server's: who ends a namespace unmounts, and that must not wait for itself */
+	/*
+	 * not the server's: the end of a namespace unmounts, and that must not wait for the server
+	 * itself
+	 */
 	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		not_here("a mount namespace");
 	mkdir(d->folder, 0700);
@@ -214,7 +217,7 @@ void slow_disk__attach(struct slow_disk *d)
 	}
 	close(file);
 	close(control);
-	/* loop stays open until the program ends: the device is there as long */
+	/* loop stays open until the program ends, and keeps the device */
 }
 
 void slow_disk__mount(struct slow_disk *d)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the cases of cause.c share: who takes part, what is measured, and how time passes. */
+/* Shared by the cases of cause.c: the threads, what is measured, and the clocks. */
 #ifndef FRBPF_CAUSES_STAGE_H
 #define FRBPF_CAUSES_STAGE_H
 
@@ -14,7 +14,7 @@
 /* Exit status of a cause that this machine cannot provoke. */
 #define NOT_HERE 77
 
-/* What the threads of a case share. */
+/* Shared by the threads of a case. */
 struct stage {
 	long ns; /* how long the culprit takes */
 	pthread_mutex_t lock, second;
@@ -23,7 +23,7 @@ struct stage {
 	int pair[2], other[2], third[2];
 	char path[64];
 	int fd;		  /* of a file that both use */
-	int cpu;	  /* the last that may be used */
+	int cpu;	  /* the last allowed CPU */
 	atomic_int phase; /* futex word, too */
 	atomic_int next;  /* of culprits */
 	atomic_bool stop;
@@ -34,15 +34,15 @@ struct stage {
 
 uint64_t now_ns(void);
 pid_t my_tid(void);
-/* Ends the program: it did not work; it cannot work on this machine, and why. */
+/* End the program: it failed; or this machine cannot do it, with the reason. */
 void die(const char *what) __attribute__((noreturn));
 void not_here(const char *what) __attribute__((noreturn));
 
 void take_time(long ns);
-/* Its own CPU time, so that a busy machine changes nothing. */
+/* In its own CPU time, so that a busy machine changes nothing. */
 void compute(long ns);
 
-/* The calling thread is the subject, and what is measured begins; it ends. */
+/* The calling thread is the subject: the measured interval begins; ends. */
 void begin(struct stage *s);
 void end(struct stage *s);
 
@@ -50,14 +50,14 @@ pthread_t start(void *(*fn)(void *), struct stage *s);
 void pin(int cpu);
 void real_time(int priority);
 void wait_phase(struct stage *s, int phase);
-/* A byte to @fd, and one back. */
+/* Send a byte to @fd and get one back. */
 void ask(struct stage *s, int fd);
-/* A byte from @from to @to, and one back. */
+/* Pass a byte from @from to @to, and one back. */
 void relay(int from, int to);
 
-/* The cases, by what they are about. */
+/* The cases, by subject. */
 struct cause_case {
-	const char *name, *cause; /* as frbpf why --json names it */
+	const char *name, *cause; /* the cause in frbpf why --json */
 	void (*run)(struct stage *s);
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Causes that lie in a file system, in a disk, or in who else uses it. */
+/* Causes in file systems, disks, and other users of these. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static char *block_of(size_t bytes)
 	return p;
 }
 
-/* How much keeps the slow disk busy for the time of the case. */
+/* How many bytes keep the slow disk busy for the time of the case. */
 static size_t enough(const struct stage *s)
 {
 	return (s->ns / PACE_NS + 1) * (128 << 10);
@@ -46,7 +46,7 @@ static int open_in(const char *folder, const char *name, int flags)
 	return fd;
 }
 
-/* A file on the slow disk's ext4 whose blocks are there already. */
+/* A file on the slow disk's ext4 with allocated blocks. */
 static int file_of(const char *name, size_t bytes)
 {
 	int fd = open_in(disk->mounted, name, O_RDWR | O_CREAT);
@@ -91,7 +91,7 @@ static void *writes_back(void *arg)
 	return NULL;
 }
 
-/* Another one's pages are written back to the same disk. */
+/* Pages of another file are written back to the same disk. */
 static void fsync_behind(struct stage *s)
 {
 	pthread_t t;
@@ -113,7 +113,7 @@ static void fsync_behind(struct stage *s)
 	pthread_join(t, NULL);
 }
 
-/* The data of another file belong to the transaction that this one waits for. */
+/* Data of another file belong to the transaction that this one waits for. */
 static void *fills_journal(void *arg)
 {
 	struct stage *s = arg;
@@ -146,7 +146,7 @@ static void journal(struct stage *s)
 	pthread_join(t, NULL);
 }
 
-/* To or from the device itself; @phase, if any, becomes 1 just before. */
+/* Read or write the device directly; @phase, if any, becomes 1 just before. */
 static void direct(bool write, size_t bytes, off_t where, atomic_int *phase)
 {
 	int fd = open(disk->device, O_RDWR | O_DIRECT | O_CLOEXEC);
@@ -170,7 +170,7 @@ static void *fills_queue(void *arg)
 	return NULL;
 }
 
-/* Others' requests stand before it in the queue of the disk. */
+/* Other requests are before it in the queue of the disk. */
 static void queue_behind(struct stage *s)
 {
 	pthread_t t;
@@ -248,7 +248,7 @@ static void *reads_disk(void *arg)
 	return NULL;
 }
 
-/* It asks one who asks another one who asks a third, who waits for the disk. */
+/* A chain of three servers, the last of which waits for the disk. */
 static void three_servers(struct stage *s)
 {
 	pthread_t a, b, c;
@@ -265,7 +265,7 @@ static void three_servers(struct stage *s)
 	pthread_join(c, NULL);
 }
 
-/* A page of a file that a slow program serves. */
+/* A page of a file from a slow server. */
 static void fuse_fault(struct stage *s)
 {
 	volatile char *p;
@@ -306,7 +306,7 @@ static void leave_limited(void)
 	rmdir(limited);
 }
 
-/* A cgroup of its own that reads from the disk no faster than @bytes a second. */
+/* A cgroup that may read @bytes a second from the disk. */
 static void limit_reads(unsigned int bytes)
 {
 	static const char *const base[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/blkio" };
@@ -329,7 +329,10 @@ static void limit_reads(unsigned int bytes)
 		die(path);
 }
 
-/* Its cgroup may read so little that its request does not even reach the disk. The kernel lets the bytes of 100 ms pass. */
+/*
+ * The limit is so low that the request does not reach the disk. The kernel allows the bytes of 100
+ * ms at once.
+ */
 static void io_limit(struct stage *s)
 {
 	make_disk();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Causes that threads and processes are to one another. */
+/* Causes between threads and processes. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ static void lock_compute(struct stage *s)
 	lock_of(s, owner_computes);
 }
 
-/* A second lock behind the first: the owner of that one sleeps. */
+/* A second lock, behind the first: its owner sleeps. */
 static void *owner_waits(void *arg)
 {
 	struct stage *s = arg;
@@ -107,11 +107,11 @@ static void *preempted_owner(void *arg)
 	struct stage *s = arg;
 
 	pin(s->cpu);
-	while (!s->culprit) /* the hog is not there yet */
+	while (!s->culprit) /* the hog has not started yet */
 		usleep(500);
 	usleep(1000);
 	pthread_mutex_lock(&s->lock);
-	atomic_store(&s->phase, 1); /* the hog begins within half a millisecond */
+	atomic_store(&s->phase, 1); /* the hog starts within half a millisecond */
 	compute(3000000);
 	pthread_mutex_unlock(&s->lock);
 	return NULL;
@@ -156,7 +156,7 @@ static void *equal(void *arg)
 	return NULL;
 }
 
-/* Until @n threads have kept the subject from its CPU for long enough. */
+/* Wait until @n threads have kept the subject from its CPU for long enough. */
 static void behind_equals(struct stage *s, int n, int nice_of_subject)
 {
 	pthread_t t[EQUALS];
@@ -182,7 +182,7 @@ static void many_equals(struct stage *s)
 	behind_equals(s, EQUALS, 0);
 }
 
-/* With half of the time each, its own computing would be as good an answer. */
+/* With half of the time each, its own computing would be an equally good answer. */
 static void weight(struct stage *s)
 {
 	behind_equals(s, 1, 15);
@@ -382,7 +382,7 @@ static void rwlock_writer(struct stage *s)
 	pthread_join(t, NULL);
 }
 
-/* One reader after the other comes before the last one has gone: glibc lets them pass the writer. */
+/* Readers follow each other without a break: glibc lets them pass the writer. */
 static void *next_reader(void *arg)
 {
 	struct stage *s = arg;
@@ -440,7 +440,7 @@ static void signal_wait(struct stage *s)
 	pthread_join(t, NULL);
 }
 
-/* Its cgroup, made by the caller, has a quota: so much less that two periods do not suffice. */
+/* Its cgroup, made by the caller, has a quota so small that two periods do not suffice. */
 static void quota(struct stage *s)
 {
 	begin(s);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* fuzz-sources: user/admin/request.c */
-/* What a daemon that was taken over asks of frbpf-admin: no probe by a path, and nothing about its asker. */
+/*
+ * Requests of a compromised daemon to frbpf-admin: no probe by a path, and nothing about the
+ * client.
+ */
 #include <assert.h>
 #include <string.h>
 

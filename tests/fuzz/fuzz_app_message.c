@@ -6,7 +6,7 @@
 
 #include "rules/app_message.h"
 
-/* What is promised of a message that was accepted, and of the place of a mistake. */
+/* What is promised of an accepted message, and of the position of an error. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct app_message m;

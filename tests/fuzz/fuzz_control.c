@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* fuzz-sources: user/daemon/control.c */
-/* What is sent to the daemon's control socket. */
+/* Data sent to the daemon's control socket. */
 #include <string.h>
 #include <sys/socket.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* fuzz-sources: user/common/elf_copy.c */
-/* Programs are read that anybody may have made. */
+/* Anybody may have made the programs that are read. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

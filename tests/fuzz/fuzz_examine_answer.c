@@ -6,7 +6,7 @@
 
 #include "examine/message.h"
 
-/* The same of a request, which the opener and the parser get. */
+/* The same for a request, which opener and parser get. */
 static void check_request(const uint8_t *data, size_t size)
 {
 	static struct examine_request r;
@@ -21,7 +21,7 @@ static void check_request(const uint8_t *data, size_t size)
 		abort();
 }
 
-/* What is promised of an answer that was accepted: the parser may be anybody's by now. */
+/* What is promised of an accepted answer: the parser may have been taken over. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct examine_request request = { .number = 1, .n_places = 3 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* fuzz-sources: user/run/findings.c user/run/outcome.c */
-/* What the process says that reads a run's dumps: it may be a stranger's by now. */
+/* The answer of the process that reads a run's dumps: it may have been taken over. */
 #include <assert.h>
 #include <jansson.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A directory in memory, for what reads files by name. */
+/* A directory in memory, for code that reads files by name. */
 #ifndef TESTS_FUZZ_FUZZ_FOLDER_H
 #define TESTS_FUZZ_FUZZ_FOLDER_H
 
@@ -26,7 +26,7 @@ static inline void fuzz_folder__remove(void)
 	rmdir(fuzz_folder);
 }
 
-/* Made at the first call, removed at exit. A descriptor that is never closed. */
+/* Made at the first call, removed at exit. The descriptor is never closed. */
 static inline int fuzz_folder__open(void)
 {
 	static int fd = -1;

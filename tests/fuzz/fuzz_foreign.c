@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* fuzz-sources: user/common/foreign.c */
-/* Links of others lead to a regular file or nowhere; nothing is opened to find that out. */
+/* Links of others lead to a regular file or nowhere; finding that out opens nothing. */
 #include <stdio.h>
 #include <string.h>
 

@@ -13,7 +13,7 @@ static int look(const char *name, const char *path, void *arg)
 	return *(size_t *)arg > 1 << 20;
 }
 
-/* Half of the inputs get the right beginning. */
+/* Half of the inputs get a valid beginning. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char magic[20] = "glibc-ld.so.cache1.1";

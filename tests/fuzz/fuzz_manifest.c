@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* fuzz-sources: user/cmd/cmd_show.c user/cmd/cmd_ls.c user/cmd/show_state.c user/cmd/show_stacks.c */
 /* fuzz-sources: user/cmd/incidents.c user/cmd/incident_operand.c user/cmd/next_session.c */
-/* A manifest that `frbpf show` and `ls` read: incidents are given away, and names of others are in them. */
+/*
+ * Manifests that `frbpf show` and `ls` read: incidents are passed on, and have names that others
+ * chose.
+ */
 #include <getopt.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -10,7 +13,7 @@
 #include "daemon/confine.h"
 #include "fuzz_folder.h"
 
-/* Instead of the library's: the process writes further inputs, and the fuzzer its own files. */
+/* Instead of the library's function: the fuzzer writes files by itself. */
 int confine__reader(const int *keep, size_t n)
 {
 	(void)keep;
@@ -34,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	json_t *json = json_loadb((const char *)data, size, 0, NULL);
 	int dir = fuzz_folder__open();
 
-	if (!json) /* jansson's part: an error is all that is shown */
+	if (!json) /* a message of jansson: only an error is shown */
 		return 0;
 	json_decref(json);
 	mkdirat(dir, "incidents", 0700);

@@ -9,8 +9,10 @@
 /* fuzz-sources: user/symbols/map_list.c */
 /* fuzz-sources: user/symbols/kernel_space.c user/analyse/offcpu_time.c */
 /* fuzz-sources: user/common/buf.c user/common/err.c */
-/* A perf.data file of anybody's making: it is read to its end or refused with words; every byte
- * that the reader hands out may be touched; the times rise. */
+/*
+ * A perf.data file of anybody: it is read to its end or refused with a message; all returned bytes
+ * are readable; times rise.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* fuzz-sources: user/examine/probe/probe_found.c user/examine/probe/usdt_note.c */
-/* What the process says that reads a stranger's file: it may be the stranger's by now. */
+/* The answer of the process that reads a stranger's file: it may have been taken over. */
 #include <assert.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
 /* fuzz-sources: user/examine/probe/func_exits.c user/examine/probe/usdt_note.c user/examine/probe/probe_found.c */
 /* fuzz-sources: user/symbols/elf_read.c user/symbols/elf_files.c user/common/elf_copy.c user/common/demangler.c */
 /* fuzz-sources: user/common/buf.c user/perfdata/elf_notes.c */
-/* A program that probes go into: whatever it is, the answer is one that is taken. */
+/* A program for probes: whatever it contains, the answer is accepted. */
 #include <assert.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ static void ask(const struct examine_probe *q, const struct probe_files_open *fi
 	if (probe_search__run(q, files, demangler, !files->n_debug, &found, &id, link, &err))
 		return;
 	assert(!probe_found__encode(&found, &b));
-	/* what a file says of itself may lie outside of it */
+	/* positions in a file may be outside of it */
 	if (!probe_found__decode(b.data, b.len, q, size, &taken))
 		probe_found__free(&taken);
 	probe_found__free(&found);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* fuzz-sources: user/sideband/proc_maps.c user/sideband/proc_text.c user/common/proc_file.c */
 /* fuzz-sources: user/common/map_file.c user/common/buf.c user/dump/state/cgroup_state.c */
-/* Files of /proc have names in them that anybody chooses: of tasks, files, cgroups. */
+/* Files of /proc contain names that anybody chooses: of tasks, files, cgroups. */
 #include <string.h>
 
 #include "common/map_file.h"

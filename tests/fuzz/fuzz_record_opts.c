@@ -15,8 +15,10 @@
 #include "record/event_list.h"
 #include "record/filter_check.h"
 
-/* A `run` line, and the events in it as far as they need no tracefs. Every place must lie in the
- * text. */
+/*
+ * A `run` line, and its events as far as they need no tracefs. Every position must be within the
+ * text.
+ */
 static void check(const struct diags *d, const struct source_text *src)
 {
 	for (size_t i = 0; i < d->n; i++)

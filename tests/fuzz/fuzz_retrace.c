@@ -2,8 +2,10 @@
 /* fuzz-sources: user/analyse/retrace/retrace.c user/analyse/retrace/retrace_taps.c user/analyse/retrace/retrace_task.c */
 /* fuzz-sources: user/analyse/retrace/retrace_flight.c user/analyse/retrace/retrace_source.c user/analyse/replay.c */
 /* fuzz-sources: user/perfdata/format_field.c user/perfdata/sample.c user/perfdata/file_sections.c */
-/* A recording of anybody's making, looked at by every source: what is told ends after it began, in the order of time,
- * and names no field that there is not. */
+/*
+ * A recording of anybody, for every source: reported events end after they begin, in the order of
+ * time, and name existing fields only.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -81,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(fd >= 0 && write(fd, data, size) == (ssize_t)size);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	must(!retrace__new(&m));
-	/* twice: what both have counts once */
+	/* twice: duplicates count once */
 	if (!retrace__add_file(m, path, &err) && !retrace__add_file(m, path, &err)) {
 		retrace__find_field(m, "sched:sched_switch", "next.pid", &field);
 		want_all(m, last);

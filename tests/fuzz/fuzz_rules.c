@@ -12,7 +12,7 @@
 
 #define TEXT_MAX (1 << 20)
 
-/* What a target was made of comes out of it again. */
+/* A target is formatted to the text from which it was made. */
 static void check_again(const struct when *when, char *again)
 {
 	if (!again || strcmp(again, when->target) != 0)
@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(src->text, data, size);
 	src->text[size] = '\0';
 
-	/* a text is either understood or refused with a reason */
+	/* a text is either accepted or refused with a reason */
 	if (!ruleset__parse(src, &d, &rs) == diags__failed(&d))
 		abort();
 	for (size_t i = 0; rs && i < rs->n_rules; i++) {

@@ -3,8 +3,10 @@
 /* fuzz-sources: user/symbols/thread_list.c user/symbols/namespace_pool.c */
 /* fuzz-sources: user/symbols/kernel_state.c user/symbols/map_list.c */
 /* fuzz-sources: user/perfdata/record.c user/common/buf.c */
-/* Bytes as the records of a ring: what record__valid() accepts must neither crash the task model
- * nor spoil its books, and what the model emits must be valid. */
+/*
+ * Bytes as records of a ring: what record__valid() accepts must neither crash the task model nor
+ * damage its counts, and what the model emits must be valid.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* fuzz-sources: user/symbols/text_symbols.c user/symbols/symbol_table.c user/symbols/symbol_filter.c */
 /* fuzz-sources: user/common/buf.c */
-/* Anybody writes a /tmp/perf-PID.map, and names what /proc/kallsyms has of BPF programs. */
+/* Anybody writes a /tmp/perf-PID.map, and chooses names of BPF programs in /proc/kallsyms. */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>

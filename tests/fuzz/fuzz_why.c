@@ -4,8 +4,10 @@
 /* fuzz-sources: user/analyse/why/wait_kind.c user/analyse/why/why.c user/analyse/why/why_tree.c */
 /* fuzz-sources: user/analyse/why/why_runnable.c user/analyse/why/why_verdict.c user/analyse/why/why_phrase.c */
 /* fuzz-sources: user/analyse/why/why_text.c user/analyse/why/why_json.c */
-/* Switches, wake-ups and interrupts in any order: the parts that why tells add up, and there is a verdict. The
- * first bytes ask, each 12 that follow are an event. */
+/*
+ * Switches, wake-ups and interrupts in any order: the times in the tree add up, and there is a
+ * verdict. The first bytes are the question, each following 12 bytes an event.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +34,7 @@ static void must(bool it)
 		abort();
 }
 
-/* Who is named must be known. */
+/* Named tasks must be known. */
 static void name_tasks(struct sched_events *e)
 {
 	for (uint32_t tid = 0; tid < TIDS; tid++) {

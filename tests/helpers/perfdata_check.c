@@ -20,7 +20,7 @@
 #define FEATURE_BITS 256
 #define FILE_MAX     (8ULL << 30)
 
-/* Feature sections by number; those in required[] are in every file of ours. */
+/* Feature sections by number; every file of ours has those in required[]. */
 enum { TRACING_DATA = 1, NRCPUS = 7, EVENT_DESC = 12 };
 static const unsigned int required[] = { 3, 4, 5, 6, NRCPUS, 8, 11, EVENT_DESC, 21 };
 
@@ -236,7 +236,7 @@ static void on_fork(struct check *c, const struct perf_event_header *h)
 		add_map(child, parent->maps[i].start, parent->maps[i].end - parent->maps[i].start);
 }
 
-/* Where CPU stands depends on what the event's samples hold before it. */
+/* The place of CPU depends on the fields before it. */
 static uint32_t sample_cpu(const struct perf_event_header *h, const struct event *e,
 			   uint64_t offset)
 {
@@ -330,8 +330,7 @@ static void check_data(struct check *c)
 		violation(c->h.data.offset, "no map of the kernel: its addresses have no names");
 }
 
-/* The table behind the data, and bodies that follow it without gap or overlap to the end of the
- * file. */
+/* The table after the data, then bodies without gap or overlap to the end of the file. */
 static void check_feature_table(struct check *c)
 {
 	uint64_t table = c->h.data.offset + c->h.data.size, at = table;

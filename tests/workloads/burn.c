@@ -40,8 +40,7 @@ static uint64_t now_ns(void)
 
 static FRAME uint64_t burn_inner(uint64_t sum)
 {
-	/* a leaf function would have no frame of its own, and its caller would be skipped in
-	 * callchains */
+	/* a leaf function would have no frame, and callchains would skip its caller */
 	__asm__ volatile("" : : "r"(__builtin_frame_address(0)));
 	for (uint64_t i = 0; i < 100000; i++) {
 		sum += i * i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * frameless: sleeps 60 ms in frameless_hold(), which frameless_outer() calls. Neither has a frame pointer, as in programs of
- * distributions; the register that would be it has something else.
+ * frameless: sleeps 60 ms in frameless_hold(), called by frameless_outer(). As in programs of
+ * distributions, neither has a frame pointer; its register holds other data.
  */
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +38,7 @@ int main(void)
 {
 	int got;
 
-	usleep(1000); /* the first switches are those of the loader */
+	usleep(1000); /* the first switches come from the loader */
 	got = frameless_outer("text");
 	printf("%d\n", getpid());
 	return got == 0;

@@ -91,7 +91,7 @@ static void rest(void)
 	nanosleep(&ts, NULL);
 }
 
-/* The child: what it reads it sends back. */
+/* The child: sends back what it reads. */
 static void echo(int in, int out)
 {
 	char byte;

@@ -76,7 +76,7 @@ int main(void)
 		return fail("filter");
 	CPU_ZERO(&first);
 	CPU_SET(0, &first);
-	sched_setaffinity(0, sizeof(first), &first); /* one CPU takes it all */
+	sched_setaffinity(0, sizeof(first), &first); /* one CPU takes them all */
 	if (sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 }))
 		setpriority(PRIO_PROCESS, 0, -20);
 	sigaction(SIGTERM, &action, NULL);

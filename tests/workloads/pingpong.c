@@ -49,8 +49,10 @@ static uint64_t now_ns(void)
 	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
 }
 
-/* How often this thread was switched out, and the time, such that none happened between the two
- * readings. */
+/*
+ * Get the number of switches away from this thread, and the time, with no switch between the two
+ * readings.
+ */
 static long read_switches(uint64_t *ret_time)
 {
 	struct rusage before, after;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * For how long a thread has run: its CPU time, of which a piece counts as RAN_STEP_NS at most. So what a hypervisor
- * takes is left out, in which nobody can sample the thread. Look at it more often than that.
+ * The time for which a thread has run: its CPU time, where each piece counts as RAN_STEP_NS at
+ * most. This leaves out time taken by a hypervisor, in which nobody can sample the thread. Ask more
+ * often than that.
  */
 #ifndef FRBPF_TESTS_RAN_H
 #define FRBPF_TESTS_RAN_H

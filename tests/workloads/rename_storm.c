@@ -20,7 +20,7 @@
 #define BURN_NS 4000000
 #define AT_ONCE 8
 
-/* @step: other code for each caller, which the compiler would fold into one. */
+/* @step: makes the code differ by caller, so that the compiler does not fold it. */
 static inline __attribute__((always_inline)) void burn(unsigned int step)
 {
 	struct ran ran = { 0 };

@@ -97,7 +97,7 @@ static void *victim_main(void *arg)
 	return NULL;
 }
 
-/* Is the victim asleep in read()? Only then is the write to the eventfd a wakeup. */
+/* Does the victim sleep in read()? Only then the write to the eventfd is a wakeup. */
 static bool victim_sleeps(const struct spike *s)
 {
 	char path[64], state = 0;

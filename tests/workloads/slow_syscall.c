@@ -42,7 +42,7 @@ struct args {
 	int threads, times;
 };
 
-/* Returns false, with a word on standard error, when the call did not take that long. */
+/* False, with a message on standard error: the call did not take that long. */
 struct call {
 	const char *name;
 	bool (*run)(const struct args *a, struct span_ns *ret);
@@ -188,7 +188,7 @@ static const struct call *find_call(const char *name)
 	return NULL;
 }
 
-/* Returns NULL when every call was as slow as asked for. */
+/* NULL: every call was as slow as requested. */
 static void *victim_main(void *arg)
 {
 	const struct args *a = arg;

@@ -27,7 +27,7 @@
 #define NSEC_PER_SEC 1000000000ULL
 #define WATCHED	     __attribute__((noinline, noclone, used))
 
-/* As sys/sdt.h of SystemTap does it; with a semaphore, which counts who watches. */
+/* Like sys/sdt.h of SystemTap; with a semaphore that counts watchers. */
 #if defined(__x86_64__)
 #define ARG_FORMAT "-4@%0 8@%1 -4@$-5"
 #else
