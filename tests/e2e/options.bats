@@ -170,6 +170,25 @@ address_objects() { # FILE
 	[[ $output == *"  unwound    session stacks, "*" before:"*" main+0x"*" (mix)"*" (libc.so.6)"* ]] || fail "$output"
 }
 
+@test "a session goes on through reloads while a child of its process lives; then a load says who has ended" {
+	local go=$BATS_TEST_TMPDIR/go child=$BATS_TEST_TMPDIR/child
+	mkfifo "$go"
+	# shellcheck disable=SC2016 # of the inner shell
+	bash -c 'read -r <"$0"; sleep 1000 & echo $! >"$1"' "$go" "$child" 3>&- &
+	target=$!
+	sessions <<<"again -e cpu-clock -p $target" >"$RULES"
+	frbpf_load
+	echo >"$go"
+	wait "$target"
+	echo '# another text' >>"$RULES"
+	frbpf_load
+	frbpf status | grep -q again || fail "the session has ended"
+	kill "$(<"$child")"
+	wait_until 60 not_listed || fail "$(frbpf status)"
+	run -1 frbpf load "$RULES"
+	[[ $output == *"$RULES:"*": error: process $target: it has ended"* ]] || fail "$output"
+}
+
 begun_again() { # N
 	(($(grep -c "session 'again' starts again" "$BASE/output") >= $1))
 }

@@ -31,13 +31,12 @@ check_lines() {
 	printf '[daemon]\nbase = %s\n' "$BASE" >"$file.conf"
 	: >"$file.wanted"
 	while IFS=$'\t' read -r line column words _; do
-		[[ $column != load ]] || continue
 		((n += 1))
 		one_session "$n" "$line" >>"$file.conf"
 		printf '%d:%d: error: %s\n' $((2 * n + 2)) $((column + 6)) "$words" >>"$file.wanted"
 	done < <(sed -n "$1,$2p" "$corpus")
 	run -1 "$FRBPF" check "$file.conf"
-	sed -nE 's/^[^ ]*\.conf:([0-9]+:[0-9]+: error: .*)/\1/p' <<<"$output" >"$file.got"
+	errors_of "$output" >"$file.got"
 	same "errors of lines $1 to $2" "$(wc -l <"$file.got")" "$n"
 	while IFS= read -r line <&3 && IFS= read -r words <&4; do
 		[[ $words == "$line"* ]] || fail "'$words' does not begin with '$line'"
@@ -53,17 +52,30 @@ check_lines() {
 	done
 }
 
-@test "load reports what only the kernel can tell, and nothing runs" {
+# "LINE:COLUMN: error: WORDS" of each error in what a command has printed
+errors_of() { # TEXT
+	sed -nE 's/^[^ ]*\.conf:([0-9]+:[0-9]+: error: .*)/\1/p' <<<"$1"
+}
+
+@test "tasks and cgroups that are gone: load and start say so at their places, and nothing runs" {
 	need_root
 	need_btf
-	need_tracepoints
-	local line column words
-	while IFS=$'\t' read -r line column words _; do
-		{ printf '[daemon]\nbase = %s\n' "$BASE" && one_session 1 "$line"; } >"$RULES"
-		run -1 frbpf load "$RULES"
-		[[ $output == *"frbpf: error: session 's1': "*"$words"* ]] || fail "$line: $output"
-		[[ ! $(daemons_of "$BASE") ]] || fail "$line: a daemon runs"
-	done < <(grep -P '\tload\t' "$corpus")
+	local n=0 line wanted
+	printf '[daemon]\nbase = %s\n' "$BASE" >"$RULES"
+	for line in '-p 4194304' '-e cpu-clock -G no/such/cgroup -a' '-e cpu-clock -t 1,4194304' '-e cpu-clock -u 54399'; do
+		((n += 1))
+		one_session "$n" "$line" >>"$RULES"
+	done
+	wanted=$(printf '%s\n' '4:10: error: process 4194304: it has ended' \
+		"6:23: error: cgroup 'no/such/cgroup': No such file or directory" \
+		'8:25: error: thread 4194304: it has ended' "10:23: error: user '54399' has no task")
+	run -1 frbpf load "$RULES"
+	same "load says" "$(errors_of "$output")" "$wanted"
+	run -1 frbpf start --config "$RULES"
+	same "start says" "$(errors_of "$output")" "$wanted"
+	run -1 "$FRBPF" check "$RULES"
+	same "check says" "$(errors_of "$output")" "$wanted"
+	[[ ! $(daemons_of "$BASE") ]] || fail "a daemon runs"
 }
 
 @test "perf answers them as the corpus says" {

@@ -193,8 +193,8 @@ static int check_files(const struct check_opts *opts)
 		probe_reader__use(c.examiner);
 	if (tracefs__open(&no_tracefs, &c.tracefs))
 		c.tracefs = NULL;
-	code = c.tracefs ? plan__load(opts->rules, false, c.tracefs, &c.diags, &c.rs, &c.plan)
-			 : plan__load_partly(opts->rules, &c.diags, &c.rs, &c.plan);
+	code = c.tracefs ? plan__check(opts->rules, c.tracefs, &c.diags, &c.rs, &c.plan)
+			 : plan__check_partly(opts->rules, &c.diags, &c.rs, &c.plan);
 	status = code ? EXIT_FAILED : EXIT_DONE;
 	if (code == -ENOMEM && !c.diags.n)
 		log_error("out of memory");

@@ -354,6 +354,11 @@ static int start_in_background(struct loaded *l)
 	return status;
 }
 
+static int start_loaded(struct loaded *l, bool foreground)
+{
+	return foreground ? run_loaded_daemon(l, -1) : start_in_background(l);
+}
+
 /* Check once, first: without privileges, every event of the rules would cause an error. */
 static int check_privileges(void)
 {
@@ -378,6 +383,16 @@ static int start_helpers(struct loaded *l)
 	return code ? EXIT_FAILED : 0;
 }
 
+static int check_targets(const struct loaded *l)
+{
+	struct diags diags = { 0 };
+	int code = plan__check_targets(l->plan, l->rs, NULL, &diags);
+
+	cmd_print_diags(&diags);
+	diags__free(&diags);
+	return code ? EXIT_FAILED : 0;
+}
+
 static int load_rules(const struct load_opts *opts)
 {
 	struct loaded l = { .only_start = opts->only_start };
@@ -395,8 +410,7 @@ static int load_rules(const struct load_opts *opts)
 	if (!status) {
 		status = opts->only_start || opts->foreground ? -ENOENT : reload_running(&l);
 		if (status == -ENOENT)
-			status = opts->foreground ? run_loaded_daemon(&l, -1)
-						  : start_in_background(&l);
+			status = check_targets(&l) ?: start_loaded(&l, opts->foreground);
 	}
 	loaded__free(&l);
 	return status;

@@ -29,6 +29,7 @@ struct planner {
 	struct tracefs *tracefs; /* NULL: there is none */
 	bool partly;		 /* leave tracepoints out */
 	bool like_perf;
+	bool starts; /* what sessions name must exist */
 	struct diags *d;
 };
 
@@ -170,6 +171,18 @@ static int apply_perf_config(const struct planner *pl, struct record_opts *opts)
 	return err;
 }
 
+static int plan_target(const struct planner *pl, const struct source_text *src,
+		       const struct record_opts *opts, struct session_plan *ret)
+{
+	int err = record_target__make(opts, src, pl->d, &ret->target), missing;
+
+	if (err)
+		return err;
+	missing = record_target__check_exists(opts, &ret->target, src,
+					      pl->starts ? pl->d : &ret->missing);
+	return missing == -ENOMEM || pl->starts ? missing : 0;
+}
+
 static int plan_session(const struct planner *pl, const struct session_conf *conf,
 			struct session_plan *ret)
 {
@@ -192,7 +205,7 @@ static int plan_session(const struct planner *pl, const struct session_conf *con
 	err = pl->partly ? event_list__resolve_partly(opts, src, pl->d, &ret->events)
 			 : event_list__resolve(opts, src, pl->tracefs, pl->d, &ret->events);
 	if (err != -ENOMEM) {
-		int target = record_target__make(opts, src, pl->d, &ret->target);
+		int target = plan_target(pl, src, opts, ret);
 
 		err = err ?: target;
 	}
@@ -222,8 +235,7 @@ static void memory_error(const struct plan *p, const struct ruleset *rs, struct 
 			&sum, "%s%s %s", i ? " + " : "", rs->sessions[i].name,
 			units__format_size(session__memory(p->sessions[i].ring_bytes, p->n_cpus,
 							   p->sessions[i].plain),
-					   a,
-					   sizeof(a)));
+					   a, sizeof(a)));
 	diags__error(d, rs->daemon.max_memory ? rs->config->src : NULL, rs->daemon.max_memory_span,
 		     "the sessions need %s of memory on %zu CPUs (ring and copy: %s), with %s for "
 		     "the rings of the side band more than max-memory, which is "
@@ -287,8 +299,8 @@ static int make_plan(const struct planner *pl, struct plan **ret)
 		int one = plan_session(pl, &rs->sessions[i], &p->sessions[i]);
 
 		err = one ?: err;
-		p->memory += session__memory(p->sessions[i].ring_bytes, p->n_cpus,
-					     p->sessions[i].plain);
+		p->memory +=
+			session__memory(p->sessions[i].ring_bytes, p->n_cpus, p->sessions[i].plain);
 	}
 	for (size_t i = 0; i < rs->n_rules; i++) {
 		int one = check_devices(pl, &rs->rules[i]);
@@ -365,9 +377,46 @@ int plan__load(const char *list, bool like_perf, struct tracefs *tracefs, struct
 	return load_plan(list, &pl, ret_rs, ret);
 }
 
-int plan__load_partly(const char *list, struct diags *d, struct ruleset **ret_rs, struct plan **ret)
+int plan__check(const char *list, struct tracefs *tracefs, struct diags *d, struct ruleset **ret_rs,
+		struct plan **ret)
 {
-	return load_plan(list, &(struct planner){ .partly = true, .d = d }, ret_rs, ret);
+	struct planner pl = { .tracefs = tracefs, .starts = true, .d = d };
+
+	return load_plan(list, &pl, ret_rs, ret);
+}
+
+static bool has_session(const struct ruleset *rs, const struct session_conf *conf)
+{
+	for (size_t i = 0; rs && i < rs->n_sessions; i++) {
+		if (!strcmp(rs->sessions[i].name, conf->name) &&
+		    !strcmp(rs->sessions[i].run, conf->run))
+			return true;
+	}
+	return false;
+}
+
+int plan__check_targets(const struct plan *p, const struct ruleset *rs,
+			const struct ruleset *running, struct diags *d)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->n_sessions; i++) {
+		const struct diags *missing = &p->sessions[i].missing;
+
+		if (has_session(running, &rs->sessions[i]))
+			continue;
+		for (size_t k = 0; k < missing->n; k++)
+			err = diags__error(d, missing->v[k].src, missing->v[k].span, "%s",
+					   missing->v[k].msg);
+	}
+	return err;
+}
+
+int plan__check_partly(const char *list, struct diags *d, struct ruleset **ret_rs,
+		       struct plan **ret)
+{
+	return load_plan(list, &(struct planner){ .partly = true, .starts = true, .d = d }, ret_rs,
+			 ret);
 }
 
 void plan__free(struct plan *p)
@@ -379,6 +428,7 @@ void plan__free(struct plan *p)
 
 		event_list__free(s->events);
 		record_target__release(&s->target);
+		diags__free(&s->missing);
 		for (size_t w = 0; s->command && s->command[w]; w++)
 			free(s->command[w]);
 		free(s->command);

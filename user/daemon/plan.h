@@ -12,6 +12,7 @@
 struct session_plan {
 	struct event_list *events;   /* owned until the session takes it */
 	struct record_target target; /* the tasks and CPUs that the run line names; owned */
+	struct diags missing;	     /* what the target names and is not there; owned */
 	size_t ring_bytes;	     /* per CPU */
 	char **command;		     /* see record_opts.command; owned */
 	struct record_output output;
@@ -54,13 +55,22 @@ void plan__follow_perf(struct ruleset *rs);
 
 /*
  * Load the files of @list (see rules_files.h) and make a plan. @like_perf: see plan__follow_perf().
- * @d gets errors of both and the warnings of lint__ruleset(). The caller owns the outputs, which are set only on 0. Errors are
- * those of ruleset__load() and plan__make().
+ * @d gets errors of both and the warnings of lint__ruleset(). The caller owns the outputs, which are
+ * set only on 0. Errors are those of ruleset__load() and plan__make().
  */
 int plan__load(const char *list, bool like_perf, struct tracefs *tracefs, struct diags *d,
 	       struct ruleset **ret_rs, struct plan **ret);
-int plan__load_partly(const char *list, struct diags *d, struct ruleset **ret_rs,
-		      struct plan **ret);
+/*
+ * Before sessions start: a task or cgroup that a session names and that is missing is an error,
+ * unless @running has the session, which goes on. NULL: none runs. 0 or -EINVAL (see @d).
+ */
+int plan__check_targets(const struct plan *p, const struct ruleset *rs,
+			const struct ruleset *running, struct diags *d);
+/* Load, plan and check for a start, with all errors in @d; partly: see plan__make_partly(). */
+int plan__check(const char *list, struct tracefs *tracefs, struct diags *d, struct ruleset **ret_rs,
+		struct plan **ret);
+int plan__check_partly(const char *list, struct diags *d, struct ruleset **ret_rs,
+		       struct plan **ret);
 void plan__free(struct plan *p);
 
 #endif

@@ -323,7 +323,8 @@ static int reload_rules(struct rulebook *b, const char *path, struct buf *ret_te
 	int code = plan__load(path, b->perf_habits, b->tracefs, &diags, &rs, &plan);
 
 	if (!code) {
-		code = overlay__extend(b->overlay, rs, &diags);
+		code = plan__check_targets(plan, rs, in_force(b), &diags);
+		code = code ?: overlay__extend(b->overlay, rs, &diags);
 		code = code ?: rule_binding__bind(rs, b->tracefs, false, &diags);
 		if (code)
 			ruleset__discard(rs, &diags);

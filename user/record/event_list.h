@@ -26,9 +26,9 @@ struct event {
 	char *filter;	       /* tracepoint only, for the kernel; NULL: none. Owned */
 	/* path below the mount of cgroup2; NULL: the session's target. Owned */
 	char *cgroup;
-	int cgroup_fd;	       /* its descriptor; -1: not open. Owned */
-	bool precise_max;      /* :P - precise_ip may be lowered */
-	bool cycles_fallback;  /* may become cpu-clock if the PMU lacks cycles */
+	int cgroup_fd;	      /* its descriptor; -1: not open. Owned */
+	bool precise_max;     /* :P - precise_ip may be lowered */
+	bool cycles_fallback; /* may become cpu-clock if the PMU lacks cycles */
 };
 
 struct event_list {
@@ -62,6 +62,9 @@ bool event_list__rate(const struct event_list *l, uint64_t *ret_most, uint64_t *
  * the time. Call it before events are opened.
  */
 void event_list__set_plain(struct event_list *l);
+
+/* Open a cgroup by its path below the mount of cgroup2. A descriptor, or negative errno with a message. */
+int event_cgroup__open(const char *name, struct err *err);
 
 /* Open the cgroups that events name. 0 or negative errno with a message in @err. */
 int event_list__open_cgroups(struct event_list *l, struct err *err);

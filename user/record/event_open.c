@@ -263,23 +263,29 @@ int event__open_for(struct event *ev, const struct record_target *target, size_t
 	return fd < 0 ? fd : set_event_filter(ev, fd, err);
 }
 
-int event_list__open_cgroups(struct event_list *l, struct err *err)
+int event_cgroup__open(const char *name, struct err *err)
 {
 	char mount[PATH_MAX], path[2 * PATH_MAX];
+	int fd;
 
+	if (cgroup__mount_point(mount, sizeof(mount)))
+		return err_set(err, -ENOENT, "cgroup '%s': no cgroup2 file system is mounted here",
+			       name);
+	snprintf(path, sizeof(path), "%s/%s", mount, name);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? err_set(err, -errno, "cgroup '%s': %s", name, strerror(errno)) : fd;
+}
+
+int event_list__open_cgroups(struct event_list *l, struct err *err)
+{
 	for (size_t i = 0; i < l->n; i++) {
 		struct event *ev = &l->v[i];
 
 		if (!ev->cgroup || ev->cgroup_fd >= 0)
 			continue;
-		if (cgroup__mount_point(mount, sizeof(mount)))
-			return err_set(err, -ENOENT,
-				       "cgroup '%s': no cgroup2 file system is mounted here",
-				       ev->cgroup);
-		snprintf(path, sizeof(path), "%s/%s", mount, ev->cgroup);
-		ev->cgroup_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		ev->cgroup_fd = event_cgroup__open(ev->cgroup, err);
 		if (ev->cgroup_fd < 0)
-			return err_set(err, -errno, "cgroup '%s': %s", ev->cgroup, strerror(errno));
+			return ev->cgroup_fd;
 	}
 	return 0;
 }

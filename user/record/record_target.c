@@ -12,6 +12,7 @@
 #include "common/array.h"
 #include "common/cleanup.h"
 #include "common/cpus.h"
+#include "record/event_list.h"
 #include "record/record_target.h"
 #include "rules/units.h"
 
@@ -216,6 +217,57 @@ int record_target__make(const struct record_opts *o, const struct source_text *s
 	}
 	*ret = t;
 	return 0;
+}
+
+/* getpgid() finds threads, too, and needs neither rights nor /proc. */
+static int check_ids(const struct option_items *items, const char *kind,
+		     const struct source_text *src, struct diags *d)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < items->n; i++) {
+		if (getpgid(atoi(items->v[i].text)) < 0 && errno == ESRCH)
+			err = diags__error(d, src, items->v[i].span, "%s %s: it has ended", kind,
+					   items->v[i].text);
+	}
+	return err;
+}
+
+static int check_cgroups(const struct option_items *items, const struct source_text *src,
+			 struct diags *d)
+{
+	struct err why;
+	int err = 0;
+
+	for (size_t i = 0; i < items->n; i++) {
+		const struct option_item *item = &items->v[i];
+		int fd = item->text[0] ? event_cgroup__open(item->text, &why) : -1;
+
+		if (fd >= 0)
+			close(fd);
+		else if (item->text[0])
+			err = diags__error(d, src, item->span, "%s", why.msg);
+	}
+	return err;
+}
+
+int record_target__check_exists(const struct record_opts *o, const struct record_target *t,
+				const struct source_text *src, struct diags *d)
+{
+	_cleanup_free_ pid_t *tids = NULL;
+	size_t n;
+	int err;
+
+	if (t->processes)
+		return check_ids(&o->pids, "process", src, d);
+	if (t->tids)
+		return check_ids(&o->tids, "thread", src, d);
+	if (!t->of_user)
+		return check_cgroups(&o->cgroups, src, d);
+	err = record_target__threads(t, &tids, &n);
+	return err == -ESRCH ? diags__error(d, src, o->users.v[0].span, "user '%s' has no task",
+					    o->users.v[0].text)
+			     : err;
 }
 
 void record_target__release(struct record_target *t)

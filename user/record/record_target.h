@@ -39,6 +39,13 @@ int record_target__make(const struct record_opts *o, const struct source_text *s
 			struct record_target *ret);
 void record_target__release(struct record_target *t);
 
+/*
+ * Check that the tasks and cgroups of the line exist at this moment: an error at each that does
+ * not. 0, -EINVAL (see @d) or -ENOMEM.
+ */
+int record_target__check_exists(const struct record_opts *o, const struct record_target *t,
+				const struct source_text *src, struct diags *d);
+
 /* Are its threads determined only when it is opened? */
 bool record_target__is_open(const struct record_target *t);
 
