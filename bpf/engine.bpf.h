@@ -213,6 +213,7 @@ struct match {
 	__u32 is_pending;  /* the event was found by a look, and has not ended */
 	__u32 text; /* MATCH_CALL_PATH has: 0 nothing; 1 a path; 2 + n the string of argument n */
 	__u32 no_text; /* that string could not be read */
+	__u64 path_at; /* address of the path in the program, if no rule looks at it; 0: none */
 };
 
 /* Too large for the stack. Programs that use it neither sleep nor interrupt each other. */

@@ -32,9 +32,9 @@
 #define FRBPF_MAX_VALUES     64	   /* buckets of a rule's histogram */
 #define FRBPF_PATH_LEN	     256   /* of a cgroup, with its NUL */
 #define FRBPF_MATCH_PATH     512   /* bytes of a path that patterns see */
-#define FRBPF_TEXT_LEN	     60	   /* bytes of it in a trigger, with the NUL */
+#define FRBPF_TEXT_LEN	     124   /* bytes of it in a trigger, with the NUL */
 #define FRBPF_MAX_PATH_GLOBS 64	   /* patterns on paths, of all sources together */
-#define FRBPF_TRIGGERS_SIZE  (256 * 1024) /* bytes of the trigger ring, room for 449 triggers */
+#define FRBPF_TRIGGERS_SIZE  (256 * 1024) /* bytes of the trigger ring, room for 404 triggers */
 #define FRBPF_MAX_FOLLOWED   1024	  /* pending events that fired a rule, until they end */
 
 /* The value that a predicate compares. Strings have 16 bytes, padded with zeros, in two words. */
@@ -595,7 +595,8 @@ struct frbpf_trigger {
 	struct frbpf_suppressed since_last;	   /* since the previous trigger of the rule */
 	struct frbpf_part parts[FRBPF_MAX_OTHERS]; /* earlier matches of its parts; time 0: none */
 	__u64 id;		   /* PENDING: of the event, as in struct frbpf_followed_key */
-	char text[FRBPF_TEXT_LEN]; /* the path or string that rules looked at, cut */
+	/* the path of a system call, or the string that rules looked at; cut */
+	char text[FRBPF_TEXT_LEN];
 	__u32 text_is; /* 0: there is none; 1: a path; 2 + n: the string of argument n */
 };
 
@@ -747,7 +748,7 @@ _Static_assert(sizeof(struct frbpf_prefilter_number) == 32, "prefilter layout");
 _Static_assert(sizeof(struct frbpf_glob) == 1032, "glob layout");
 _Static_assert(sizeof(struct frbpf_rule) == 592, "rule layout");
 _Static_assert(sizeof(struct frbpf_task) == 48, "task layout");
-_Static_assert(sizeof(struct frbpf_trigger) == 576, "trigger layout");
+_Static_assert(sizeof(struct frbpf_trigger) == 640, "trigger layout");
 _Static_assert(sizeof(struct frbpf_ended) == 56, "end layout");
 _Static_assert(sizeof(struct frbpf_stacks) == 2064, "stacks layout");
 _Static_assert(sizeof(struct frbpf_key) == 32, "key layout");

@@ -43,6 +43,9 @@ static __always_inline void trigger_fill(struct frbpf_trigger *t, const struct f
 	if (t->text_is)
 		bpf_probe_read_kernel_str(t->text, sizeof(t->text),
 					  m->path[MATCH_SUBJECT][MATCH_CALL_PATH].text);
+	else if (m->path_at && bpf_probe_read_user_str(t->text, sizeof(t->text),
+						       (void *)m->path_at) > 0)
+		t->text_is = 1;
 }
 
 /* ---- rules about others ---- */

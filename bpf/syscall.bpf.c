@@ -170,8 +170,8 @@ static __always_inline bool waits_at_fd(struct task_struct *task, struct pt_regs
 }
 
 /*
- * Read the path from the memory of the program. It is lost after exec, or if that memory is swapped
- * out.
+ * Read the path from the memory of the program if rules look at it; otherwise only a trigger reads
+ * it. It is lost after exec, or if that memory is swapped out.
  */
 static __always_inline void take_path(struct match *m, struct pt_regs *regs, __u32 nr)
 {
@@ -179,13 +179,13 @@ static __always_inline void take_path(struct match *m, struct pt_regs *regs, __u
 	unsigned long at = 0;
 
 	path->text[0] = '\0';
-	if (!(control.bank[m->bank & 1].fields & 1U << FRBPF_FIELD_PATH))
-		return;
 	if (path_args[nr % FRBPF_KEY_MAX] == 1)
 		at = syscall_first_arg(regs);
 	else if (path_args[nr % FRBPF_KEY_MAX] == 2)
 		at = syscall_second_arg(regs);
-	if (at && bpf_probe_read_user_str(path->text, FRBPF_MATCH_PATH, (void *)at) >= 0)
+	if (!(control.bank[m->bank & 1].fields & 1U << FRBPF_FIELD_PATH))
+		m->path_at = at;
+	else if (at && bpf_probe_read_user_str(path->text, FRBPF_MATCH_PATH, (void *)at) >= 0)
 		m->text = 1;
 	else
 		path->text[0] = '\0';

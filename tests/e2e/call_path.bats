@@ -67,3 +67,48 @@ teardown() {
 	same "long" "$(status_of long .matched)" 1
 	same "calls that did not fail" "$(status_of slow .matched)" 4
 }
+
+@test "the manifest, show and why name the path or the address of a call that failed, as strace does" {
+	command -v strace >/dev/null || skip "no strace"
+	write_rules <<-EOF
+		[rule-path]
+		when = syscall:openat fails (ENOENT)
+		if = comm == "$victim"
+
+		[rule-peer]
+		when = syscall:connect fails (ECONNREFUSED)
+		if = comm == "$victim" && peer == 127.0.0.0/8
+
+		[rule-neither]
+		when = syscall:ftruncate fails
+		if = comm == "$victim"
+	EOF
+	frbpf_load >/dev/null
+	cat >"$BATS_TEST_TMPDIR/calls.pl" <<-'EOF'
+		use Socket;
+		$0 = $ARGV[0];
+		open(F, "<", "/srv/frbpf no\e[31m/x") and die;
+		socket(S, AF_INET, SOCK_DGRAM, 0) or die;
+		bind(S, sockaddr_in(0, INADDR_LOOPBACK)) or die;
+		my ($port) = sockaddr_in(getsockname(S)); # nobody has that TCP port, likely
+		socket(C, AF_INET, SOCK_STREAM, 0) or die;
+		connect(C, sockaddr_in($port, INADDR_LOOPBACK)) and die;
+		syscall(77, 999, 0); # ftruncate
+	EOF
+	[[ $(uname -m) == x86_64 ]] || sed -i 's/syscall(77/syscall(46/' "$BATS_TEST_TMPDIR/calls.pl"
+	strace -o "$BATS_TEST_TMPDIR/strace" -e trace=openat,connect,ftruncate perl "$BATS_TEST_TMPDIR/calls.pl" "$victim" 3>&-
+	wait_for_incident "$BASE" 1
+	frbpf_stop >/dev/null
+	jq -rs '[.[] | (.triggers + .merged)[]] | sort_by(.time.monotonic_ns)[] | .call' "$BASE"/incidents/*.json >"$BATS_TEST_TMPDIR/calls"
+	port=$(sed -n 's/^connect(.*sin_port=htons(\([0-9]*\)).*/\1/p' "$BATS_TEST_TMPDIR/strace")
+	same "calls" "$(<"$BATS_TEST_TMPDIR/calls")" "openat(\"/srv/frbpf no"$'\e'"[31m/x\") = -1 ENOENT
+connect(127.0.0.1:$port) = -1 ECONNREFUSED
+ftruncate(...) = -1 EBADF"
+	grep -qF '"/srv/frbpf no\33[31m/x", O_RDONLY|O_CLOEXEC) = -1 ENOENT' "$BATS_TEST_TMPDIR/strace" || fail "$(cat "$BATS_TEST_TMPDIR/strace")"
+	first=$(incidents "$BASE" | head -n 1)
+	run -0 frbpf show "$first"
+	[[ $output == *$'\n  call       openat("/srv/frbpf no?[31m/x") = -1 ENOENT'$'\n'* ]] || fail "$output"
+	run -0 frbpf why "$first"
+	[[ ${lines[1]} == '          of openat("/srv/frbpf no?[31m/x") = -1 ENOENT' ]] || fail "$output"
+	frbpf why --json "$first" | jq -e '.call | startswith("openat(\"/srv/frbpf no")'
+}

@@ -5,11 +5,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include <cmocka.h>
 
+#include "dump/incident/call_text.h"
 #include "dump/incident/trigger_args.h"
 
 #define NO_DISK FRBPF_DEV(4000, 7) /* a number that no driver has */
@@ -148,6 +150,67 @@ static void test_cut_at_the_end_of_one(void **state)
 	assert_string_equal(trigger_args__format(&it, buf, 1), "");
 }
 
+static void check_call(const struct incident_trigger *it, const char *want)
+{
+	struct buf b = { 0 };
+
+	assert_int_equal(call_text__add(&b, it), 0);
+	assert_string_equal(b.len ? b.data : "", want);
+	buf__free(&b);
+}
+
+static struct incident_trigger call_of(const char *name, int64_t ret)
+{
+	return (struct incident_trigger){ .t = { .source = FRBPF_SOURCE_SYSCALL,
+						 .key = syscall__number(name, strlen(name)),
+						 .ret = ret } };
+}
+
+static void test_calls(void **state)
+{
+	struct incident_trigger it = call_of("openat", -2), none = request(0, 0);
+
+	check_call(&it, "openat(...) = -1 ENOENT");
+	it.t.text_is = 1;
+	strcpy(it.t.text, "/srv/x");
+	check_call(&it, "openat(\"/srv/x\") = -1 ENOENT");
+	check_text(&it, "path=/srv/x");
+	it.t.ret = 3;
+	check_call(&it, "openat(\"/srv/x\") = 3");
+	it.t.flags = FRBPF_TRIGGER_PENDING;
+	check_call(&it, "openat(\"/srv/x\")");
+	it = call_of("write", -4000);
+	check_call(&it, "write(...) = -1 errno 4000");
+	it.t.key = FRBPF_KEY_MAX - 1;
+	it.t.ret = -5000; /* an address */
+	check_call(&it, "call 511(...) = -5000");
+	check_call(&none, "");
+}
+
+static void test_cut_path(void **state)
+{
+	struct incident_trigger it = call_of("openat", -2);
+	char want[2 * FRBPF_TEXT_LEN];
+
+	it.t.text_is = 1;
+	memset(it.t.text, 'x', FRBPF_TEXT_LEN - 1);
+	snprintf(want, sizeof(want), "openat(\"%s\"...) = -1 ENOENT", it.t.text);
+	check_call(&it, want);
+}
+
+static void test_calls_on_sockets(void **state)
+{
+	struct incident_trigger it = call_of("connect", -111);
+
+	set(&it, FRBPF_SYSCALL_FAMILY, AF_INET);
+	set(&it, FRBPF_SYSCALL_PORT, 80);
+	it.t.args[FRBPF_SYSCALL_PEER - FRBPF_FIELD_ARG][1] = 0xffff0a000001;
+	check_call(&it, "connect(10.0.0.1:80) = -1 ECONNREFUSED");
+	it.t.args[FRBPF_SYSCALL_PEER - FRBPF_FIELD_ARG][1] = 1;
+	set(&it, FRBPF_SYSCALL_FAMILY, AF_INET6);
+	check_call(&it, "connect([::1]:80) = -1 ECONNREFUSED");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +221,9 @@ int main(void)
 		cmocka_unit_test(test_sources_without),
 		cmocka_unit_test(test_named_by_the_rule),
 		cmocka_unit_test(test_connect),
+		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_cut_path),
+		cmocka_unit_test(test_calls_on_sockets),
 		cmocka_unit_test(test_cut_at_the_end_of_one),
 	};
 

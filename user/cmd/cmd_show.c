@@ -150,7 +150,10 @@ static void print_trigger(const json_t *t, const char *what)
 	if (str(t, "cannot_tell")[0])
 		printf("  unproven   cannot tell whether what was recorded contradicts it: %s\n",
 		       str(t, "cannot_tell"));
-	print_args(json_object_get(t, "args"));
+	if (str(t, "call")[0])
+		printf("  call       %s\n", str(t, "call"));
+	else
+		print_args(json_object_get(t, "args"));
 	/* interrupts have no subject */
 	if (json_integer_value(json_object_get(json_object_get(t, "subject"), "tid")) ||
 	    str(json_object_get(t, "subject"), "comm")[0])

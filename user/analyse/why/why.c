@@ -45,6 +45,11 @@ const struct sched_events *why__events(const struct why *w)
 	return &w->events;
 }
 
+const char *why__call(const struct why *w)
+{
+	return w->q.call;
+}
+
 int why__add_unknown(struct why *w, struct why_node *parent, uint32_t tid, enum why_missing missing,
 		     uint64_t from, uint64_t to)
 {

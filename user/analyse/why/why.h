@@ -116,6 +116,7 @@ struct why_question {
 	uint32_t owner;	      /* as tid: the owner of what tid waits for at the end; 0: unknown */
 	enum why_quota quota; /* of tid's process, as known from sources other than events */
 	bool idle_policy;     /* tid has SCHED_IDLE, which no event tells */
+	char call[256];	      /* the system call that it is about: "open(...) = 3"; "": none */
 	char comm
 		[SCHED_COMM]; /* tid's name at the end, if it is newer than its last event; "": unknown */
 };
@@ -133,6 +134,8 @@ int why__ask(struct why *w, const struct why_question *q, struct err *err);
 
 const struct why_node *why__root(const struct why *w); /* the interval begins at root->first */
 const struct sched_events *why__events(const struct why *w);
+/* As in the question; not always printable. */
+const char *why__call(const struct why *w);
 /* The total time of WHY_UNKNOWN, ns. */
 uint64_t why__unknown_ns(const struct why *w);
 

@@ -94,11 +94,13 @@ static void tell_of_trigger(const json_t *manifest, const json_t *trigger, struc
 {
 	const char *policy = text_of(json_object_get(trigger, "state"), "policy");
 	const char *comm = text_of(json_object_get(trigger, "subject"), "comm");
+	const char *call = text_of(trigger, "call");
 
 	q->quota = quota_of(trigger, text_of(json_object_get(manifest, "host"), "kernel"));
 	q->owner = owner_of(trigger);
 	q->idle_policy = policy && !strcmp(policy, "idle");
 	snprintf(q->comm, sizeof(q->comm), "%s", comm ?: "");
+	snprintf(q->call, sizeof(q->call), "%s", call ?: "");
 }
 
 static uint64_t time_of(const json_t *trigger)

@@ -150,6 +150,10 @@ json_t *why_json__new(const struct why *w, const struct why_verdict *v)
 {
 	json_t *o = why_json__verdict(v);
 
+	if (o && why__call(w)[0] && set_member(o, "call", json_text(why__call(w), SIZE_MAX))) {
+		json_decref(o);
+		return NULL;
+	}
 	if (o && !set_member(o, "schema", json_integer(1)) &&
 	    !set_member(o, "tree", node_json(w, why__root(w))))
 		return o;

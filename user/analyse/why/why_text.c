@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <stdio.h>
 
 #include "analyse/why/why_text.h"
+#include "common/printable.h"
 
 struct tree_text {
 	struct buf *b;
@@ -85,21 +87,37 @@ static int add_fitting(struct tree_text *t, size_t room)
 	return err;
 }
 
+/* Add a line with the system call that the question is about. *ret_len: 0 without one */
+static int add_call(struct buf *b, const struct why *w, size_t *ret_len)
+{
+	size_t begin = b->len;
+	char call[sizeof(((struct why_question *)0)->call)];
+
+	if (!why__call(w)[0])
+		return 0;
+	snprintf(call, sizeof(call), "%s", why__call(w));
+	if (buf__printf(b, "          of %s\n", make_printable(call)))
+		return -ENOMEM;
+	*ret_len = b->len - begin - 1;
+	return 0;
+}
+
 int why_text__answer(struct buf *b, const struct why *w, const struct why_verdict *v,
 		     why_duration_fn duration, const struct why_screen *screen)
 {
 	struct tree_text t = {
 		.b = b, .w = w, .duration = duration, .ns = why__root(w)->ns, .most = SIZE_MAX
 	};
-	size_t taken = 0;
+	size_t taken = 0, call_len = 0;
 
-	if (buf__printf(b, "%s\n", v->text.data))
+	if (buf__printf(b, "%s\n", v->text.data) || add_call(b, w, &call_len))
 		return -ENOMEM;
 	if (!screen)
 		return add_tree(&t, 0);
 	t.columns = screen->columns;
 	/* the verdict, the line on smaller ones, and a prompt */
 	taken = wrapped_lines(v->text.len, t.columns) + 2;
+	taken += call_len ? wrapped_lines(call_len, t.columns) : 0;
 	if (add_fitting(&t, screen->lines > taken ? screen->lines - taken : 1))
 		return -ENOMEM;
 	if (t.left_out)

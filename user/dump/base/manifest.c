@@ -12,6 +12,7 @@
 #include "common/version.h"
 #include "dump/base/base_clock.h"
 #include "dump/base/manifest.h"
+#include "dump/incident/call_text.h"
 #include "dump/incident/stack_frames.h"
 #include "dump/incident/trigger_args.h"
 #include "dump/window/recorded_ends.h"
@@ -57,6 +58,18 @@ static json_t *json_args(const struct incident_trigger *it)
 		json_object_set_new(j, args[i].name,
 				    args[i].is_text ? json_text(args[i].text, sizeof(args[i].text))
 						    : json_integer(args[i].number));
+	return j;
+}
+
+/* The system call as people write it; NULL: the event is none. */
+static json_t *json_call(const struct incident_trigger *it)
+{
+	struct buf text = { 0 };
+	json_t *j = NULL;
+
+	if (!call_text__add(&text, it) && text.len)
+		j = json_text(text.data, text.len);
+	buf__free(&text);
 	return j;
 }
 
@@ -160,7 +173,7 @@ static json_t *json_trigger(const struct incident *inc, const struct incident_tr
 {
 	const struct frbpf_trigger *t = &it->t;
 	const char *source = when__source_name(t->source);
-	json_t *j, *args, *state, *parts;
+	json_t *j, *args, *call, *state, *parts;
 
 	if (!it->rule)
 		return json_pack("{s:n, s:s, s:o, s:o}", "rule", "source", "manual", "reason",
@@ -203,6 +216,9 @@ static json_t *json_trigger(const struct incident *inc, const struct incident_tr
 	args = json_args(it);
 	if (args)
 		json_object_set_new(j, "args", args);
+	call = json_call(it);
+	if (call)
+		json_object_set_new(j, "call", call);
 	return j;
 }
 

@@ -120,7 +120,7 @@ static size_t add_named(const struct frbpf_trigger *t, const struct rule_args *a
 	return n;
 }
 
-/* Add the path or string that rules looked at. */
+/* Add the path of a system call, or the string that rules looked at. */
 static size_t add_text(const struct frbpf_trigger *t, struct trigger_arg *ret, size_t n)
 {
 	static const char *const names[] = { NULL,	    "path",	 "str(arg0)", "str(arg1)",

@@ -8,13 +8,14 @@
 
 #include "dump/incident/incident.h"
 
-#define TRIGGER_ARGS_MAX (FRBPF_MAX_ARGS + 1) /* with the path or string that rules looked at */
+#define TRIGGER_ARGS_MAX (FRBPF_MAX_ARGS + 1) /* with the path of a call, or a string */
 
 struct trigger_arg {
 	const char *name; /* a constant, or the rule's */
 	bool is_text;
 	int64_t number; /* if is_text is false */
-	char text[64];	/* bytes, not always UTF-8; for a number: as people read it */
+	/* bytes, not always UTF-8; for a number: as people read it */
+	char text[FRBPF_TEXT_LEN + 4];
 };
 
 /* Fill @ret in the order of the fields. Returns their number. */

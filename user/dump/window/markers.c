@@ -61,7 +61,7 @@ int markers__add_trigger(struct markers *m, const struct incident_trigger *it,
 			 const struct frbpf_stacks *stacks, const char *reason)
 {
 	const struct frbpf_trigger *t = &it->t;
-	char comm[FRBPF_COMM_LEN + 1], process[FRBPF_COMM_LEN + 1], args[128];
+	char comm[FRBPF_COMM_LEN + 1], process[FRBPF_COMM_LEN + 1], args[129];
 	struct marker_trigger text = {
 		.rule = it->rule ? it->rule->name : "manual",
 		.source = it->rule ? it->rule->when_text : "manual",
