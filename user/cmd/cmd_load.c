@@ -39,6 +39,7 @@ struct loaded {
 	struct explainer *explainer;
 	struct buf warnings; /* for `start`: printed after its result */
 	struct buf said;     /* warnings already shown to the user */
+	struct err less;     /* capabilities that are missing; "": none */
 	bool only_start;     /* errors are worded like those of perf daemon: "failed: ..." */
 };
 
@@ -135,6 +136,8 @@ static void say_warnings(const struct loaded *l)
 {
 	if (l->warnings.len)
 		fputs(l->warnings.data, stderr);
+	if (l->less.msg[0])
+		log_warn("recording without %s", l->less.msg);
 }
 
 /* Make the names of rules files absolute: the daemon leaves the current directory. */
@@ -360,11 +363,11 @@ static int start_loaded(struct loaded *l, bool foreground)
 }
 
 /* Check once, first: without privileges, every event of the rules would cause an error. */
-static int check_privileges(void)
+static int check_privileges(struct loaded *l)
 {
-	struct err less = { 0 }, err = { 0 };
+	struct err err = { 0 };
 
-	if (privilege__check(&less, &err) == 0)
+	if (privilege__check(&l->less, &err) == 0)
 		return 0;
 	log_error("%s", err.msg);
 	return EXIT_FAILED;
@@ -404,7 +407,7 @@ static int load_rules(const struct load_opts *opts)
 	 */
 	if (!opts->foreground)
 		close_range(3, ~0U, 0);
-	status = check_privileges() ?: start_helpers(&l);
+	status = check_privileges(&l) ?: start_helpers(&l);
 	status = status ?: read_rules(opts, &l);
 	status = status ?: choose_base(&l, &opts->hint);
 	if (!status) {
