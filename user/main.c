@@ -29,6 +29,7 @@ static const struct command *const commands[] = {
 	&cmd_start,
 	&cmd_signal,
 	&cmd_daemon,
+	&cmd_doctor,
 	&cmd_events,
 	&cmd_mute,
 	&cmd_arm,

@@ -7,6 +7,7 @@
 
 #include "bench/against.h"
 #include "bench/run_summary.h"
+#include "common/err.h"
 
 #define BENCH_SCHEMA 1 /* of summary.json */
 
@@ -23,7 +24,7 @@ struct bench_result {	      /* { 0 } is legal to free */
 	char *const *command; /* borrowed */
 	const char *folder;   /* borrowed */
 	bool recorded;
-	char reason[1024]; /* why not */
+	char reason[ERR_MSG_MAX]; /* why not */
 	int exit_status;
 	size_t n_runs;		  /* of the command, without the run after a regression */
 	struct bench_rule *rules; /* owned */

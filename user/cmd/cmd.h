@@ -28,7 +28,7 @@ struct command {
 
 extern const struct command cmd_status, cmd_load, cmd_dump, cmd_ls, cmd_show, cmd_stop, cmd_ping,
 	cmd_start, cmd_daemon, cmd_signal, cmd_check, cmd_events, cmd_mute, cmd_arm, cmd_trigger,
-	cmd_diff, cmd_merge, cmd_run, cmd_bench, cmd_why, cmd_tune, cmd_test;
+	cmd_diff, cmd_merge, cmd_run, cmd_bench, cmd_why, cmd_tune, cmd_test, cmd_doctor;
 
 /* The same under `daemon`, with the output and exit status of perf daemon. */
 int cmd_stop_as_perf(int argc, char **argv);

@@ -8,6 +8,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/live.h"
+#include "cmd/one_rule.h"
 #include "cmd/tune_ladder.h"
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -47,19 +48,7 @@ static int source_length(const struct tune *t)
 
 static int parse_rule(struct tune *t, const char *threshold, struct diags *d)
 {
-	struct source_text *src;
-	struct buf text = { 0 };
-	int code;
-
-	code = buf__printf(&text,
-			   "[session-none]\nrun = -e cpu-clock --overwrite -a\n"
-			   "[rule-tune]\nwhen = %s%s\n",
-			   t->source, threshold);
-	if (!code && t->condition)
-		code = buf__printf(&text, "if = %s\n", t->condition);
-	code = code ?: source_text__make(COMMAND_LINE, text.data, &src);
-	buf__free(&text);
-	return code ?: ruleset__parse(src, d, &t->rs);
+	return one_rule__parse(COMMAND_LINE, t->source, threshold, t->condition, d, &t->rs);
 }
 
 /* Parse the source as given, or with a threshold appended. */

@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-#define ERR_MSG_MAX 768
+#define ERR_MSG_MAX 1280
 
 struct err {
 	char msg[ERR_MSG_MAX]; /* one or more lines, no newline at the end; "" when nothing was said

@@ -32,11 +32,18 @@ static const struct {
 	 LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |                          \
 	 LANDLOCK_ACCESS_FS_REFER)
 
-/* All rights that the kernel knows; 0: its ABI is older than @since, or there is no Landlock. */
-static uint64_t landlock_rights(int since)
+int landlock__version(void)
 {
 	int version =
 		syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+
+	return version < 0 ? 0 : version;
+}
+
+/* All rights that the kernel knows; 0: its ABI is older than @since, or there is no Landlock. */
+static uint64_t landlock_rights(int since)
+{
+	int version = landlock__version();
 
 	for (size_t i = 0; i < ARRAY_SIZE(abis) && version >= since; i++)
 		if (version >= abis[i].version)

@@ -7,6 +7,9 @@
 #ifndef FRBPF_COMMON_LANDLOCK_H
 #define FRBPF_COMMON_LANDLOCK_H
 
+/* Get the version of its interface; 0: this kernel has no Landlock, or it is off. */
+int landlock__version(void);
+
 /*
  * Allow no file to be opened, made, removed or executed. Does nothing on kernels without Landlock.
  * 0 or negative errno.

@@ -111,8 +111,7 @@ static int list_lower(struct buf *b)
 	return err;
 }
 
-/* Add the commands that grant the capabilities. */
-static int add_remedy(struct buf *b)
+int privilege__remedy(struct buf *b)
 {
 	char exe[PATH_MAX] = "frbpf";
 	ssize_t len = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
@@ -120,7 +119,7 @@ static int add_remedy(struct buf *b)
 
 	if (len > 0)
 		exe[len] = '\0';
-	err = buf__add_str(b, "\nrun it as root, or once:  sudo setcap ");
+	err = buf__add_str(b, "run it as root, or once:  sudo setcap ");
 	err = err ? err : list_lower(b);
 	err = err ? err : buf__printf(b, "+ep %s\nin a container:  ", exe);
 	for (size_t i = 0; i < ARRAY_SIZE(all) && !err; i++)
@@ -143,7 +142,8 @@ int privilege__explain(const char *what, struct err *err)
 	if (n) {
 		code = code ? code : buf__add_str(&b, "\nmissing: ");
 		code = code ? code : list_missing(&b, v, n);
-		code = code ? code : add_remedy(&b);
+		code = code ? code : buf__add_str(&b, "\n");
+		code = code ? code : privilege__remedy(&b);
 	}
 	err_set(err, -EPERM, "%s", code ? what : b.data);
 	buf__free(&b);

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/buf.h"
 #include "common/err.h"
 
 /* One capability and its reason. */
@@ -29,6 +30,9 @@ size_t privilege__missing(const struct privilege *ret[static PRIVILEGES_MAX]);
  * missing. Otherwise 0; *ret_less lists optional ones that are missing, "": none.
  */
 int privilege__check(struct err *ret_less, struct err *err);
+
+/* Append the commands that grant all of them to @b, in lines. 0 or -ENOMEM. */
+int privilege__remedy(struct buf *b);
 
 /*
  * Explain that @what was refused: add all missing capabilities and the commands to get them.

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/err.h"
 #include "run/histogram.h"
 #include "run/measure.h"
 #include "run/run_opts.h"
@@ -106,7 +107,7 @@ struct run_session {
 
 struct outcome {
 	bool recorded;
-	char reason[1024]; /* why not */
+	char reason[ERR_MSG_MAX]; /* why not */
 	enum run_end end;
 	const struct run_opts *opts;
 	char folder[PATH_MAX]; /* absolute */

@@ -1,0 +1,88 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# What `frbpf doctor` finds: held against what this machine does.
+
+# shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
+load helpers
+
+setup() {
+	common_setup
+	need_root
+	need_btf
+}
+
+teardown() {
+	[[ ! ${taker-} ]] || kill "$taker"
+	common_teardown
+}
+
+level_of() { # PART
+	jq -r --arg part "$1" '.findings[] | select(.part == $part) | .level' "$BATS_TEST_TMPDIR/found"
+}
+
+# Names of sources, one a line
+attached() {
+	jq -r '.findings[] | select(.part == "rules") | .text' "$BATS_TEST_TMPDIR/found" | sed 's/^attached: //; s/, /\n/g'
+}
+
+@test "as root: what works is found, and nothing else" {
+	local status=0
+	frbpf doctor --json >"$BATS_TEST_TMPDIR/found" || status=$?
+	[[ $(jq '.findings | length' "$BATS_TEST_TMPDIR/found") -ge 8 ]]
+	[[ $(jq .ok "$BATS_TEST_TMPDIR/found") == "$( ((status == 0)) && echo true || echo false)" ]]
+	[[ $(level_of privileges) == ok ]] || fail "$(<"$BATS_TEST_TMPDIR/found")"
+	[[ $(level_of 'names of the kernel') == ok ]]
+	[[ $(level_of tracepoints) == ok ]]
+	# a hardware PMU is a file of sysfs, or there is none
+	[[ $(level_of 'perf events') == "$([[ -e /sys/bus/event_source/devices/cpu ]] && echo ok || echo less)" ]]
+	[[ $(level_of 'real time') == "$(chrt -f 1 true 2>/dev/null && echo ok || echo less)" ]]
+	# securityfs may not be mounted
+	[[ ! -r /sys/kernel/security/lsm || $(level_of confinement) == "$(grep -q landlock /sys/kernel/security/lsm && echo ok || echo less)" ]]
+	# each source that rules have here is attached, or is said to fail
+	local source
+	for source in $(frbpf events --json | jq -r '.events[] | select(.kind == "source") | .name'); do
+		attached | grep -qxF "${source%%[:(]*}" || [[ $(level_of "rules on ${source%%[:(]*}") == no ]] ||
+			[[ $source =~ ^(app|usdt|rule)$ ]] || fail "$source is not examined"
+	done
+	# in words: the same findings
+	frbpf doctor >"$BATS_TEST_TMPDIR/words" || ((status != 0))
+	[[ $(grep -cE '^(ok|less|no) +[a-z]' "$BATS_TEST_TMPDIR/words") == "$(jq '.findings | length' "$BATS_TEST_TMPDIR/found")" ]]
+}
+
+@test "without a capability: what fails, and the command that helps" {
+	run -1 frbpf_as -cap_38,-sys_admin doctor
+	[[ $output =~ no\ +privileges\ +CAP_PERFMON\ is\ missing ]] || fail "$output"
+	[[ $output =~ no\ +rules\  ]]
+	[[ $output == *'sudo setcap cap_perfmon,'* ]]
+	run -0 frbpf_as -sys_nice doctor
+	[[ $output =~ less\ +privileges\ +CAP_SYS_NICE ]] || fail "$output"
+	[[ $output =~ ok\ +rules\  ]]
+}
+
+frbpf_as() { # CAPABILITIES COMMAND
+	timeout 60 setpriv --bounding-set "$1" --inh-caps "$1" -- "$FRBPF" "$2" --base "$BASE" </dev/null 2>&1 3>&-
+}
+
+@test "a program of another tool that takes an event from us" {
+	local id
+	write_rules <<-'EOF'
+		[session-oom]
+		run = -e oom:mark_victim -m 64K --overwrite -a
+
+		[daemon]
+		base = /nowhere
+	EOF
+	sed -i "s|/nowhere|$BASE|" "$RULES"
+	frbpf_load
+	run -0 --separate-stderr frbpf doctor
+	[[ $output == *'none keeps events from our sessions'* ]] || fail "$output"
+	"$WORKLOADS/take_events" "$(</sys/kernel/tracing/events/oom/mark_victim/id)" >"$BATS_TEST_TMPDIR/taker" 3>&- &
+	taker=$!
+	wait_until 10 grep -q id "$BATS_TEST_TMPDIR/taker"
+	id=$(jq .id "$BATS_TEST_TMPDIR/taker")
+	bpftool prog show id "$id" | grep -q takes_events
+	run -0 --separate-stderr frbpf doctor
+	[[ $output =~ less\ +oom:mark_victim\ .*takes_events\ \(id\ $id\) ]] || fail "$output"
+	frbpf_stop
+}
