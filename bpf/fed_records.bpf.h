@@ -16,12 +16,14 @@ struct {
 	__type(value, __u32);
 } out SEC(".maps");
 
-/* Write @size bytes, which begin with @common. */
-static __always_inline void record_write(void *ctx, struct frbpf_raw_common *common, __u64 size)
+/* Write @record, of @size bytes, which begins with a struct frbpf_raw_common. */
+static __always_inline void record_write(void *ctx, void *record, __u64 size)
 {
+	struct frbpf_raw_common *common = record;
+
 	common->type = event_type;
 	common->pid = (__u32)bpf_get_current_pid_tgid();
-	bpf_perf_event_output(ctx, &out, BPF_F_CURRENT_CPU, common, size);
+	bpf_perf_event_output(ctx, &out, BPF_F_CURRENT_CPU, record, size);
 }
 
 #endif

@@ -49,7 +49,7 @@ static __always_inline void interrupt_write(void *ctx, bool soft, __u32 number, 
 {
 	struct frbpf_interrupt i = { .ns = ns, .number = number, .soft = soft, .times = times };
 
-	record_write(ctx, &i.common, sizeof(i));
+	record_write(ctx, &i, sizeof(i));
 }
 
 static __always_inline void sum_add(void *ctx, struct sum *s, bool soft, __u32 number, __u64 begun,

@@ -131,7 +131,7 @@ int BPF_PROG(lw_begin, void *lock, __u32 flags)
 		s->lock = 0;
 	}
 	wait_fill(&w, lock, flags);
-	record_write(ctx, &w.common, sizeof(struct frbpf_lock_wait));
+	record_write(ctx, &w, sizeof(struct frbpf_lock_wait));
 	return 0;
 }
 
@@ -146,7 +146,7 @@ int BPF_PROG(lw_end, void *lock, int ret)
 	s->lock = 0;
 	s->wait.spun_ns = bpf_ktime_get_ns() - s->since;
 	if ((__s64)s->wait.spun_ns >= SPUN_LEAST_NS)
-		record_write(ctx, &s->wait.common, sizeof(struct frbpf_lock_wait));
+		record_write(ctx, &s->wait, sizeof(struct frbpf_lock_wait));
 	return 0;
 }
 
@@ -157,7 +157,7 @@ static __always_inline int file_lock_wait(void *ctx, struct file_lock *lock, int
 	if (!lock || ret != FILE_LOCK_DEFERRED)
 		return 0;
 	w.owner = file_lock_holder(lock);
-	record_write(ctx, &w.common, sizeof(struct frbpf_lock_wait));
+	record_write(ctx, &w, sizeof(struct frbpf_lock_wait));
 	return 0;
 }
 
@@ -215,6 +215,6 @@ int BPF_PROG(lw_switch, bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	if (daemon_pidns == PID_NS_INIT_INUM)
 		w.owner = w.own_owner;
-	record_write(ctx, &w.common, sizeof(struct frbpf_lock_wait));
+	record_write(ctx, &w, sizeof(struct frbpf_lock_wait));
 	return 0;
 }
