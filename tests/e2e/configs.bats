@@ -6,6 +6,7 @@
 load helpers
 load disk
 load network
+load memory_group
 
 setup() {
 	need_root
@@ -13,7 +14,7 @@ setup() {
 	need_btf
 	need_tracepoints
 	common_setup
-	cgroup='' net='' pids=()
+	net='' pids=()
 }
 
 teardown() {
@@ -24,7 +25,7 @@ teardown() {
 	remove_network
 	common_teardown
 	disk_remove
-	[[ ! $cgroup ]] || wait_until 10 rmdir "$cgroup" 2>/dev/null || true
+	memory_group_remove
 }
 
 shipped() { # names
@@ -156,27 +157,6 @@ failing_request() {
 	wait_until 30 failing_request || fail "no incident of a failing request"
 	events "$BASE/session-evidence/perf.data.$name" block:block_rq_complete | grep -q " R[AS]* () 24576 + 8 .*\[-5\]" ||
 		fail "the dump has no request that failed"
-}
-
-# Makes a memory cgroup, v1 or v2, with that limit: sets $cgroup
-memory_group_make() { # BYTES
-	local v2 v1
-	v2=$(findmnt -nt cgroup2 -o TARGET | head -n 1)
-	v1=$(findmnt -nt cgroup -O memory -o TARGET | head -n 1)
-	if [[ $v2 ]] && grep -qw memory "$v2/cgroup.subtree_control" 2>/dev/null; then
-		cgroup=$v2/frbpf-configs-$$
-		mkdir "$cgroup" && echo "$1" >"$cgroup/memory.max"
-		echo 0 >"$cgroup/memory.swap.max" 2>/dev/null || true
-	elif [[ $v1 ]]; then
-		cgroup=$v1/frbpf-configs-$$
-		mkdir "$cgroup" && echo "$1" >"$cgroup/memory.limit_in_bytes"
-	else
-		skip "no memory controller of cgroups"
-	fi
-}
-
-in_memory_group() { # COMMAND... (in a process of its own)
-	exec bash -c 'echo $$ >"$1/cgroup.procs" && exec "${@:2}"' _ "$cgroup" "$@" 3>&-
 }
 
 need_psi() {

@@ -5,6 +5,7 @@
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
 load helpers
+load memory_group
 
 setup() {
 	need_root
@@ -14,39 +15,11 @@ setup() {
 	common_setup
 	cp "$(command -v cat)" "$BATS_TEST_TMPDIR/frbpf-mem"
 	truncate -s 64M "$BATS_TEST_TMPDIR/file"
-	memory_group=
 }
 
 teardown() {
 	common_teardown
-	[[ ! $memory_group ]] || wait_until 10 rmdir "$memory_group"
-}
-
-memory_group_make() { # BYTES
-	local v2 v1
-	v2=$(findmnt -nt cgroup2 -o TARGET | head -n 1)
-	v1=$(findmnt -nt cgroup -O memory -o TARGET | head -n 1)
-	if [[ $v2 ]] && grep -qw memory "$v2/cgroup.subtree_control" 2>/dev/null; then
-		memory_group=$v2/frbpf-test-$$
-		mkdir "$memory_group"
-		echo "$1" >"$memory_group/memory.max"
-	elif [[ $v1 ]]; then
-		memory_group=$v1/frbpf-test-$$
-		mkdir "$memory_group"
-		echo "$1" >"$memory_group/memory.limit_in_bytes"
-	else
-		skip "no memory controller of cgroups"
-	fi
-}
-
-# Read more than the group may hold.
-read_in_group() {
-	(
-		echo "$BASHPID" >"$memory_group/cgroup.procs"
-		exec "$BATS_TEST_TMPDIR/frbpf-mem" "$BATS_TEST_TMPDIR/file" >/dev/null 3>&-
-	) &
-	reader=$!
-	wait "$reader"
+	memory_group_remove
 }
 
 @test "reclaim for a full memory cgroup is measured between perf's events of it" {
@@ -61,7 +34,9 @@ read_in_group() {
 		post = 1s
 	EOF
 	frbpf_load
-	read_in_group
+	in_memory_group "$BATS_TEST_TMPDIR/frbpf-mem" "$BATS_TEST_TMPDIR/file" >/dev/null &
+	reader=$!
+	wait "$reader"
 	wait_for_incident "$BASE" 1
 	name=$(incidents "$BASE")
 	dump=$BASE/session-mem/perf.data.$name

@@ -32,6 +32,32 @@ static void steps_are_round_numbers(void **state)
 		assert_true(tune_ladder__threshold(i) > tune_ladder__threshold(i - 1));
 }
 
+static void percents_rise(void **state)
+{
+	assert_int_equal(tune_ladder__percent(0), 1);
+	assert_int_equal(tune_ladder__percent(TUNE_STEPS - 1), 1000);
+	for (size_t i = 1; i < TUNE_STEPS; i++)
+		assert_true(tune_ladder__percent(i) > tune_ladder__percent(i - 1));
+}
+
+/* Its tail is not drawn on: what nothing exceeded is all that can be told. */
+static void a_share_is_bounded(void **state)
+{
+	struct tune_step steps[TUNE_STEPS] = { { 0 } };
+	uint64_t ns;
+
+	for (size_t i = 0; i < TUNE_STEPS; i++)
+		steps[i] = (struct tune_step){ 10 * (i + 1), 100 - 5 * i, i < 9 ? 9 - i : 0 };
+	assert_int_equal(tune_ladder__find_share(steps, NSEC_PER_SEC, 20, &ns), TUNE_UNSEEN);
+	assert_int_equal(ns, 100);
+	assert_int_equal(tune_ladder__find_share(steps, DAY, 5, &ns), TUNE_MEASURED);
+	assert_int_equal(ns, 50);
+	for (size_t i = 0; i < TUNE_STEPS; i++)
+		steps[i].fired = 2;
+	assert_int_equal(tune_ladder__find_share(steps, NSEC_PER_SEC, 20, &ns), TUNE_UNKNOWN);
+	assert_int_equal(ns, 0);
+}
+
 /* A day was measured: the lowest step with few enough incidents, whatever the number of values. */
 static void a_day_is_measured(void **state)
 {
@@ -97,6 +123,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps_are_round_numbers),
+		cmocka_unit_test(percents_rise),
+		cmocka_unit_test(a_share_is_bounded),
 		cmocka_unit_test(a_day_is_measured),
 		cmocka_unit_test(the_tail_is_drawn_on),
 		cmocka_unit_test(what_is_far_beyond_is_not_known),

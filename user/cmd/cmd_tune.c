@@ -10,6 +10,7 @@
 #include "cmd/live.h"
 #include "cmd/one_rule.h"
 #include "cmd/tune_ladder.h"
+#include "cmd/tune_source.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "daemon/rule_binding.h"
@@ -28,6 +29,8 @@ struct tune {
 	bool json;
 	struct ruleset *rs; /* one rule, with that source and condition */
 	struct tracefs *tracefs;
+	const struct when *when; /* of that rule */
+	bool was_pending;	 /* asked for as pending(SOURCE) */
 	/* the first one gets every value; the others are the steps of the ladder */
 	struct rule_conf rules[1 + TUNE_STEPS];
 	struct frbpf_rule_state states[1 + TUNE_STEPS];
@@ -35,45 +38,75 @@ struct tune {
 	uint64_t ns; /* duration of the measurement */
 };
 
-/* Length of the source, without a threshold. One may be given, but is ignored. */
-static int source_length(const struct tune *t)
-{
-	const char *above = strstr(t->source, " >");
-
-	/* not the ">>" between two events of a span */
-	while (above && above[2] == '>')
-		above = strstr(above + 3, " >");
-	return above ? (int)(above - t->source) : (int)strlen(t->source);
-}
-
 static int parse_rule(struct tune *t, const char *threshold, struct diags *d)
 {
 	return one_rule__parse(COMMAND_LINE, t->source, threshold, t->condition, d, &t->rs);
 }
 
-/* Parse the source as given, or with a threshold appended. */
+/* Parse WHEN alone, into *ret if it is well-formed. 0 or negative errno; messages go to @d. */
+static int parse_when(const struct tune *t, const char *threshold, struct diags *d,
+		      struct when *ret)
+{
+	_cleanup_free_ char *text = NULL;
+	struct source_text *src;
+	int code;
+
+	if (asprintf(&text, "%s%s", t->source, threshold) < 0)
+		return -ENOMEM;
+	code = source_text__make(COMMAND_LINE, text, &src);
+	if (code)
+		return code;
+	diags__keep(d, src);
+	return when__parse(src, (struct span){ 0, src->len }, d, ret);
+}
+
+/*
+ * Get what follows the source so that it is a `when`: nothing, or a threshold. Refuses what cannot be
+ * measured. 0 or negative errno; messages go to @d.
+ */
+static int check_when(const struct tune *t, struct diags *d, const char **ret_threshold)
+{
+	struct diags alone = { 0 };
+	struct when when;
+	const char *why;
+	int code;
+
+	*ret_threshold = "";
+	code = parse_when(t, "", &alone, &when);
+	if (code == -EINVAL && !strstr(t->source, " >")) {
+		*ret_threshold = " > 1s";
+		code = parse_when(t, *ret_threshold, d, &when);
+	} else if (code) {
+		code = parse_when(t, "", d, &when);
+	}
+	diags__free(&alone);
+	if (code)
+		return code;
+	why = tune_source__refusal(&when, t->condition);
+	when__free(&when);
+	if (!why)
+		return 0;
+	return diags__error(d, NULL, (struct span){ 0 }, COMMAND_LINE ": '%.64s' %s", t->source,
+			    why);
+}
+
 static int parse_source(struct tune *t, struct diags *d)
 {
-	struct diags ignored = { 0 };
-	const struct when *when;
+	const char *threshold;
 	int code;
 
 	if (strpbrk(t->source, "\r\n\\") || (t->condition && strpbrk(t->condition, "\r\n\\")))
 		return diags__error(d, NULL, (struct span){ 0 },
 				    COMMAND_LINE ": WHEN and --if take one line each");
-	code = parse_rule(t, "", &ignored);
-	diags__free(&ignored);
-	if (code == -EINVAL)
-		code = parse_rule(t, strstr(t->source, " >") ? "" : " > 1s", d);
-	if (code)
-		return code;
-	when = &t->rs->rules[0].when;
-	if (!when->hit && !when->fails && !when__source(when->source)->no_begin)
-		return rule_binding__bind(t->rs, t->tracefs, false, d);
-	return diags__error(d, NULL, (struct span){ 0 },
-			    COMMAND_LINE ": '%.64s' is not a duration of single events; `frbpf "
-					 "check --live` tells how often a rule on it would fire",
-			    t->source);
+	code = check_when(t, d, &threshold);
+	code = code ?: parse_rule(t, threshold, d);
+	code = code ?: rule_binding__bind(t->rs, t->tracefs, false, d);
+	if (!code) {
+		t->when = &t->rs->rules[0].when;
+		t->was_pending = t->when->pending;
+		tune_source__prepare(&t->rs->rules[0].when);
+	}
+	return code;
 }
 
 /* Shallow copies; the ruleset owns what they point to. */
@@ -85,7 +118,7 @@ static void make_rules(struct tune *t)
 		*rule = t->rs->rules[0];
 		rule->id += i;
 		rule->max_dumps = (struct rate){ 0 };
-		rule->when.threshold = i ? tune_ladder__threshold(i - 1) : 0;
+		rule->when.threshold = i ? tune_source__step(t->when, i - 1) : 0;
 		if (!i) {
 			rule->quiet = true;
 			rule->cooldown = (struct rate){ 0 };
@@ -95,18 +128,26 @@ static void make_rules(struct tune *t)
 
 static int measure_source(struct tune *t)
 {
+	bool listens = t->when->source == FRBPF_SOURCE_APP && location__make_run_dir();
 	struct err err = { 0 };
+	int code;
 
 	make_rules(t);
-	if (live__watch(t->rules, 1 + TUNE_STEPS, t->time, t->states, &t->ns, &err)) {
+	code = live__watch(t->rules, 1 + TUNE_STEPS, t->time, listens ? LOCATION_APP : NULL,
+			   t->states, &t->ns, &err);
+	if (listens && code == -EADDRINUSE)
+		log_error("messages go to the recorder that listens at " LOCATION_APP
+			  ": load this rule there with 'dump = none', and `frbpf status -v` shows "
+			  "its values");
+	else if (code)
 		log_error("%s", err.msg);
+	if (code)
 		return EXIT_FAILED;
-	}
 	for (size_t i = 0; i < TUNE_STEPS; i++) {
 		const struct frbpf_rule_state *st = &t->states[i + 1];
 
 		t->steps[i] =
-			(struct tune_step){ tune_ladder__threshold(i), st->matched, st->fired };
+			(struct tune_step){ tune_source__step(t->when, i), st->matched, st->fired };
 	}
 	return EXIT_DONE;
 }
@@ -136,41 +177,69 @@ static void print_histogram(const struct frbpf_rule_state *st)
 	}
 }
 
+static enum tune_how find_threshold(const struct tune *t, uint64_t per_day, uint64_t *ret_ns)
+{
+	enum tune_how how;
+
+	if (!t->when->share.window)
+		return tune_ladder__find(t->steps, t->ns, per_day, ret_ns);
+	how = tune_ladder__find_share(t->steps, t->ns, per_day, ret_ns);
+	/* one CPU or thread cannot be above all of the time */
+	return *ret_ns >= t->when->share.window && t->states[0].max_value <= t->when->share.window
+		       ? TUNE_UNKNOWN
+		       : how;
+}
+
 static void print_threshold(const struct tune *t, uint64_t per_day)
 {
-	char threshold[32], enough[32];
+	static const char *const words[] = { "as measured", "the tail drawn on",
+					     "nothing was above it", "rarer than what was seen" };
+	char line[1024], enough[32];
 	uint64_t ns;
-	enum tune_how how = tune_ladder__find(t->steps, t->ns, per_day, &ns);
+	enum tune_how how = find_threshold(t, per_day, &ns);
 
 	printf("\n# %" PRIu64 " incident%s a day: ", per_day, per_day == 1 ? "" : "s");
 	units__format_duration(tune_ladder__enough(per_day), enough, sizeof(enough));
-	if (how == TUNE_UNKNOWN) {
-		printf("rarer than what was seen; measure with --for %s\n", enough);
+	fputs(words[how], stdout);
+	if (how != TUNE_MEASURED)
+		printf("; --for %s would measure it", enough);
+	putchar('\n');
+	if (how == TUNE_UNKNOWN)
 		return;
-	}
-	printf(how == TUNE_MEASURED ? "as measured\n"
-				    : "the tail drawn on; --for %s would measure it\n",
-	       enough);
-	printf("when = %.*s > %s\n", source_length(t), t->source,
-	       units__format_duration(ns, threshold, sizeof(threshold)));
+	printf("when = %s\n", tune_source__line(t->when, t->source, ns, line, sizeof(line)));
 	if (t->condition)
 		printf("if   = %s\n", t->condition);
+}
+
+static void print_tune_largest(const struct tune *t)
+{
+	uint64_t largest = t->states[0].max_value, window = t->when->share.window;
+	char text[32], of[32];
+
+	printf(", largest %s", units__format_duration(largest, text, sizeof(text)));
+	if (window)
+		printf(" of %s", units__format_duration(window, of, sizeof(of)));
+	putchar('\n');
 }
 
 static void print_tune_text(const struct tune *t)
 {
 	const struct frbpf_rule_state *all = &t->states[0];
-	char time[32], largest[32];
+	char time[32];
 
-	printf("%.*s%s%s: %" PRIu64 " values in %s", source_length(t), t->source,
+	printf("%.*s%s%s: %" PRIu64 " %s in %s", (int)tune_source__length(t->source), t->source,
 	       t->condition ? " if " : "", t->condition ?: "", (uint64_t)all->matched,
+	       t->when->share.window ? "sums" : "values",
 	       units__format_duration(t->ns, time, sizeof(time)));
 	if (!all->matched) {
 		puts("; nothing of its kind was seen");
 		return;
 	}
-	printf(", largest %s\n", units__format_duration(all->max_value, largest, sizeof(largest)));
+	print_tune_largest(t);
 	print_histogram(all);
+	if (t->was_pending)
+		puts("\n# measured when it ended: what never ends fires once, whatever the "
+		     "threshold");
 	for (size_t i = 0; i < ARRAY_SIZE(rates); i++)
 		print_threshold(t, rates[i]);
 }
@@ -202,17 +271,22 @@ static json_t *json_steps(const struct tune *t)
 
 static json_t *json_thresholds(const struct tune *t)
 {
-	static const char *const words[] = { "measured", "extended", "unknown" };
+	static const char *const words[] = { "measured", "extended", "unseen", "unknown" };
+	char line[1024];
 	json_t *list = json_array();
 	uint64_t ns;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rates); i++) {
-		enum tune_how how = tune_ladder__find(t->steps, t->ns, rates[i], &ns);
+		enum tune_how how = find_threshold(t, rates[i], &ns);
 		json_t *j =
 			json_pack("{s:I, s:s}", "per_day", (json_int_t)rates[i], "how", words[how]);
 
-		if (how != TUNE_UNKNOWN)
+		if (how != TUNE_UNKNOWN) {
 			json_object_set_new(j, "threshold_ns", json_integer((json_int_t)ns));
+			json_object_set_new(j, "when",
+					    json_string(tune_source__line(t->when, t->source, ns,
+									  line, sizeof(line))));
+		}
 		json_array_append_new(list, j);
 	}
 	return list;

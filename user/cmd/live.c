@@ -30,9 +30,8 @@ static int open_signals(void)
 }
 
 /* Drains the trigger ring: drops because of a full ring would be counted as suppressed. */
-static void wait_until(struct detectors *d, uint64_t end)
+static void wait_until(struct detectors *d, int signals, uint64_t end)
 {
-	_cleanup_close_ int signals = open_signals();
 	struct pollfd fds[2] = { { detectors__fd(d), POLLIN }, { signals, POLLIN } };
 	uint64_t now;
 
@@ -115,10 +114,11 @@ static int read_states(const struct detectors *d, const uint32_t *slots, size_t 
 	return code;
 }
 
-int live__watch(const struct rule_conf *rules, size_t n, uint64_t ns, struct frbpf_rule_state *ret,
-		uint64_t *ret_ns, struct err *err)
+int live__watch(const struct rule_conf *rules, size_t n, uint64_t ns, const char *app,
+		struct frbpf_rule_state *ret, uint64_t *ret_ns, struct err *err)
 {
 	_cleanup_free_ uint32_t *slots = calloc(n + 1, sizeof(*slots));
+	_cleanup_close_ int signals = -1;
 	struct detectors *d = NULL;
 	char length[32];
 	uint64_t begin;
@@ -127,12 +127,15 @@ int live__watch(const struct rule_conf *rules, size_t n, uint64_t ns, struct frb
 	if (!slots)
 		return err_set(err, -ENOMEM, "out of memory");
 	code = detectors__open(err, &d);
+	if (!code && app)
+		detectors__set_app_path(d, app, -1);
 	code = code ?: detectors__update(d, rules, n, slots, err);
 	if (!code) {
+		signals = open_signals(); /* before anybody is told that these end it */
 		log_info("watching for %s; nothing is recorded, Ctrl-C ends it",
 			 units__format_duration(ns, length, sizeof(length)));
 		begin = now_ns();
-		wait_until(d, begin + ns);
+		wait_until(d, signals, begin + ns);
 		*ret_ns = now_ns() - begin;
 		code = read_states(d, slots, n, ret, err);
 	}
@@ -148,7 +151,9 @@ int live__run(const struct ruleset *rs, uint64_t ns, struct live_rule *ret, uint
 
 	if (code)
 		err_set(err, code, "out of memory");
-	code = code ?: live__watch(t.rules, rs->n_rules + t.n_shadows, ns, t.states, ret_ns, err);
+	code = code
+		       ?: live__watch(t.rules, rs->n_rules + t.n_shadows, ns, NULL, t.states,
+				      ret_ns, err);
 	if (!code)
 		trial__report(rs, &t, ret);
 	trial__free(&t);

@@ -26,8 +26,11 @@ struct live_rule {
 int live__run(const struct ruleset *rs, uint64_t ns, struct live_rule *ret, uint64_t *ret_ns,
 	      struct err *err);
 
-/* The same for @n rules, at most FRBPF_MAX_RULES per source. */
-int live__watch(const struct rule_conf *rules, size_t n, uint64_t ns, struct frbpf_rule_state *ret,
-		uint64_t *ret_ns, struct err *err);
+/*
+ * The same for @n rules, at most FRBPF_MAX_RULES per source. @app: where to listen for messages of
+ * applications; NULL: nowhere. -EADDRINUSE: another process does.
+ */
+int live__watch(const struct rule_conf *rules, size_t n, uint64_t ns, const char *app,
+		struct frbpf_rule_state *ret, uint64_t *ret_ns, struct err *err);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <math.h>
+#include <stdbool.h>
 
 #include "cmd/tune_ladder.h"
 #include "rules/units.h"
@@ -28,6 +29,16 @@ uint64_t tune_ladder__threshold(size_t i)
 	for (size_t n = i / PER_DECADE; n; n--)
 		decade *= 10;
 	return decade * in_decade[i % PER_DECADE];
+}
+
+uint64_t tune_ladder__percent(size_t i)
+{
+	static const uint16_t percents[TUNE_STEPS] = { 1,   2,	 3,   5,   7,	10,  15,  20,  25,
+						       30,  35,	 40,  45,  50,	55,  60,  65,  70,
+						       75,  80,	 85,  90,  95,	100, 120, 150, 200,
+						       250, 300, 400, 500, 600, 700, 800, 1000 };
+
+	return percents[i % TUNE_STEPS];
 }
 
 uint64_t tune_ladder__enough(uint64_t per_day)
@@ -80,19 +91,41 @@ static enum tune_how extend_tail(const struct tune_step *steps, double wanted, u
 	return TUNE_EXTENDED;
 }
 
+static double incidents_in(uint64_t ns, uint64_t per_day)
+{
+	return (double)per_day * (double)ns / (double)DAY;
+}
+
+/* Find the lowest step with at most @wanted incidents. */
+static bool lowest_step(const struct tune_step *steps, double wanted, uint64_t *ret_ns)
+{
+	for (size_t i = 0; i < TUNE_STEPS; i++) {
+		if ((double)steps[i].fired <= wanted) {
+			*ret_ns = steps[i].threshold;
+			return true;
+		}
+	}
+	return false;
+}
+
 enum tune_how tune_ladder__find(const struct tune_step *steps, uint64_t ns, uint64_t per_day,
 				uint64_t *ret_ns)
 {
-	double wanted = (double)per_day * (double)ns / (double)DAY; /* in the measured time */
+	double wanted = incidents_in(ns, per_day);
 
 	*ret_ns = 0;
 	if (wanted < 1)
 		return extend_tail(steps, wanted, ret_ns);
-	for (size_t i = 0; i < TUNE_STEPS; i++) {
-		if ((double)steps[i].fired <= wanted) {
-			*ret_ns = steps[i].threshold;
-			return TUNE_MEASURED;
-		}
-	}
-	return TUNE_UNKNOWN;
+	return lowest_step(steps, wanted, ret_ns) ? TUNE_MEASURED : TUNE_UNKNOWN;
+}
+
+enum tune_how tune_ladder__find_share(const struct tune_step *steps, uint64_t ns, uint64_t per_day,
+				      uint64_t *ret_ns)
+{
+	double wanted = incidents_in(ns, per_day);
+
+	*ret_ns = 0;
+	if (!lowest_step(steps, wanted, ret_ns))
+		return TUNE_UNKNOWN;
+	return wanted < 1 ? TUNE_UNSEEN : TUNE_MEASURED;
 }

@@ -18,11 +18,14 @@ struct tune_step {
 enum tune_how {
 	TUNE_MEASURED, /* this threshold had so few incidents */
 	TUNE_EXTENDED, /* less than one incident is wanted in the time measured: extrapolated */
+	TUNE_UNSEEN,   /* the same, of a share of time: no incident was seen above it */
 	TUNE_UNKNOWN,  /* too few values */
 };
 
 /* The threshold of step @i (below TUNE_STEPS), ns. */
 uint64_t tune_ladder__threshold(size_t i);
+/* The same for shares of time, in percent: 1, 2, 3 ... 1000. */
+uint64_t tune_ladder__percent(size_t i);
 
 /*
  * Find the lowest threshold with at most @per_day incidents a day. @steps has the TUNE_STEPS
@@ -30,6 +33,13 @@ uint64_t tune_ladder__threshold(size_t i);
  */
 enum tune_how tune_ladder__find(const struct tune_step *steps, uint64_t ns, uint64_t per_day,
 				uint64_t *ret_ns);
+
+/*
+ * The same for a share of time. It is bounded, so its tail is not extrapolated: below one incident
+ * in the time measured, the lowest threshold without any is found.
+ */
+enum tune_how tune_ladder__find_share(const struct tune_step *steps, uint64_t ns, uint64_t per_day,
+				      uint64_t *ret_ns);
 
 /* How long to measure, ns, so that a rate of @per_day occurs three times on average. */
 uint64_t tune_ladder__enough(uint64_t per_day);

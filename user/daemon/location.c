@@ -207,13 +207,22 @@ static bool take_run_dir(const char *base)
 	return !read_note(other) || same_dir(other, base) || !is_alive(other);
 }
 
+bool location__make_run_dir(void)
+{
+	struct stat st;
+
+	return (!mkdir(LOCATION_RUN_DIR, 0755) || errno == EEXIST) &&
+	       !lstat(LOCATION_RUN_DIR, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       !(st.st_mode & 0022);
+}
+
 /* Serialize daemons that start together. Only root can open the lock. */
 static int lock_run_dir(void)
 {
 	struct flock fl = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	_cleanup_close_ int fd = -1;
 
-	if (geteuid() != 0 || (mkdir(LOCATION_RUN_DIR, 0755) < 0 && errno != EEXIST))
+	if (geteuid() != 0 || !location__make_run_dir())
 		return -1;
 	fd = open(NOTE_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0 || fcntl(fd, F_OFD_SETLKW, &fl) < 0)

@@ -34,6 +34,9 @@ int location__find(const struct location_hint *hint, char ret[static PATH_MAX], 
  */
 bool location__perf_config(bool any, char ret[static PATH_MAX]);
 
+/* Make /run/frbpf if it is not there. False: it is not there, or others may write to it. */
+bool location__make_run_dir(void);
+
 /*
  * Write and remove the note in /run/frbpf. A note of another live daemon stays. Failures are
  * harmless.

@@ -14,10 +14,7 @@
 /* Nobody else can write to /run/frbpf, or remove a name of ours in /tmp. */
 static bool make_directory(char ret[static 64])
 {
-	struct stat st;
-
-	if ((!mkdir(LOCATION_RUN_DIR, 0755) || errno == EEXIST) && !lstat(LOCATION_RUN_DIR, &st) &&
-	    S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 0022)) {
+	if (location__make_run_dir()) {
 		snprintf(ret, 64, LOCATION_RUN_DIR "/run.XXXXXX");
 		if (mkdtemp(ret))
 			return true;
