@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # CPUs that go off line and come back while we record. No other suite runs beside this one.
 
-# shellcheck disable=SC2154 # set by bats and the helpers
+# shellcheck disable=SC2154,SC2030,SC2031 # set by bats and the helpers; every test is a subshell
 load helpers
 
 setup() {
@@ -161,4 +161,31 @@ ran_there() { # JQ of a file
 	same "status" "$status" 2
 	same "CPU of the match" "$(jq -s '.[0].triggers[0].cpu' "$BATS_TEST_TMPDIR"/out/incidents/*.json)" "$cpu"
 	ran_there '.incidents[0].files[0].file'
+}
+
+@test "why tells who had to leave a CPU that went off line, and not of a quota or an idle CPU" {
+	keep_cpus_awake
+	printf '[session-evidence]\nrun = evidence -m 8M\n[rule-none]\nwhen = app:none\n' >"$RULES"
+	frbpf_load
+	taskset -c "$cpu" sh -c 'while :; do :; done' 3>&- &
+	holder=$!
+	wait_until 10 runs_on "$cpu"
+	follow off 1
+	wait_until 10 has_left "$cpu"
+	dump=$(frbpf dump)
+	follow on 2
+	run -0 frbpf why -v -i "$dump" --tid "$holder"
+	grep -q "waited for CPU .*; it had to leave CPU $cpu, which went off line" <<<"$output" || fail "$output"
+	! grep -qE "throttled|while CPU $cpu idled.*it had to leave" <<<"$output" || fail "$output"
+	frbpf why --json -i "$dump" --tid "$holder" | jq -e --argjson cpu "$cpu" '[.. | objects | select(.left_cpu == $cpu)] | length > 0'
+	# as the kernel says it
+	events "$dump" cpuhp:cpuhp_enter | grep -q . || fail "no event of the CPU"
+}
+
+runs_on() { # CPU
+	(($(ps -o psr= -p "$holder") == $1))
+}
+
+has_left() { # CPU
+	(($(ps -o psr= -p "$holder") != $1))
 }

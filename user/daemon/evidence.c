@@ -54,6 +54,8 @@ static const struct evidence_event {
 	{ "sched", "sched_waking", true, "!(common_flags & " IN_INTERRUPT ")", .levels = FULL },
 	{ "sched", "sched_migrate_task", false },
 	{ "sched", "sched_wakeup_new", false },
+	/* which CPU went off line, so that its tasks moved to others */
+	{ "cpuhp", "cpuhp_enter" },
 	/*
 	 * Who had the lock that a task waited for when it began to. A BPF program writes it: see
 	 * session_feed.c.

@@ -44,6 +44,7 @@ static const struct sched_layout layouts[SCHED_KINDS] = {
 	[SCHED_TIMER] = { "timer:hrtimer_expire_entry", NULL, "hrtimer", "function" },
 	[SCHED_LOCK] = { "frbpf:lock_wait", "owner", "what", "lock", "spun_ns", "own_owner", NULL,
 			 "owner_comm" },
+	[SCHED_CPUHP] = { "cpuhp:cpuhp_enter", NULL, "cpu", "idx", "target" },
 	[SCHED_INTERRUPT] = { "frbpf:interrupt", NULL, "number", "ns", "soft" },
 };
 
@@ -236,7 +237,7 @@ static int event_fill(struct events_adding *a, const struct sched_fields *f, con
 	ev->flags = number_or_0(&f->flags, s);
 	ev->kind = f->kind;
 	if ((f->kind == SCHED_MIGRATE || f->kind == SCHED_WAKEUP || f->kind == SCHED_WAKING ||
-	     f->kind == SCHED_NEW) &&
+	     f->kind == SCHED_NEW || f->kind == SCHED_CPUHP) &&
 	    check_cpu(a, ev->arg))
 		return -EINVAL;
 	return 1;

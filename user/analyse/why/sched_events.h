@@ -39,6 +39,7 @@ enum sched_kind {
 	SCHED_LOCK,
 	/* interrupts of line arg, or softirqs if prio is 1, ran for value ns until now */
 	SCHED_INTERRUPT,
+	SCHED_CPUHP, /* CPU arg leaves state value on its way to state prio */
 	SCHED_KINDS,		    /* number of tracepoints */
 	SCHED_SAMPLE = SCHED_KINDS, /* tid ran */
 	SCHED_ALIVE,		    /* tid ran, shown by something other than a sample */

@@ -384,6 +384,28 @@ static int feed_gap(struct sched_timeline *t, const struct sched_event *e)
 	return 0;
 }
 
+/* States are numbers that fall as a CPU goes off line. */
+static int feed_cpuhp(struct sched_timeline *t, const struct sched_event *e)
+{
+	bool goes_down = e->prio < (int32_t)e->value;
+	struct off_run *last;
+	struct cpu_line *c;
+
+	if (cpu_room(t, e->arg))
+		return -ENOMEM;
+	c = &t->cpus[e->arg];
+	last = c->n_offs && c->offs[c->n_offs - 1].to == UINT64_MAX ? &c->offs[c->n_offs - 1]
+								    : NULL;
+	if (last && !goes_down)
+		last->to = e->time;
+	if (last || !goes_down)
+		return 0;
+	if (!ARRAY_HAS_ROOM(c->offs, c->n_offs, c->offs_cap, 4))
+		return -ENOMEM;
+	c->offs[c->n_offs++] = (struct off_run){ e->time, UINT64_MAX };
+	return 0;
+}
+
 static int feed_event(struct sched_timeline *t, uint32_t i)
 {
 	const struct sched_event *e = &t->events->v[i];
@@ -420,6 +442,8 @@ static int feed_event(struct sched_timeline *t, uint32_t i)
 		return feed_reclaim(t, e);
 	case SCHED_SAMPLE:
 		return feed_sample(t, i);
+	case SCHED_CPUHP:
+		return feed_cpuhp(t, e);
 	default:
 		return 0;
 	}
@@ -490,6 +514,7 @@ void sched_timeline__free(struct sched_timeline *t)
 	for (size_t i = 0; i < t->n_cpus; i++) {
 		free(t->cpus[i].v);
 		free(t->cpus[i].irqs);
+		free(t->cpus[i].offs);
 	}
 	free(t->tasks);
 	free(t->cpus);
@@ -551,6 +576,17 @@ size_t cpu_line__irq_at(const struct cpu_line *l, uint64_t time)
 {
 	return first_above(l->irqs, l->n_irqs, sizeof(*l->irqs), offsetof(struct irq_run, to),
 			   time);
+}
+
+bool sched_timeline__is_off(const struct sched_timeline *t, uint32_t cpu, uint64_t time)
+{
+	const struct cpu_line *c = cpu < t->n_cpus ? &t->cpus[cpu] : NULL;
+	size_t i = 0;
+
+	if (c)
+		i = first_above(c->offs, c->n_offs, sizeof(*c->offs), offsetof(struct off_run, to),
+				time);
+	return c && i < c->n_offs && c->offs[i].from <= time;
 }
 
 uint64_t sched_timeline__lost(const struct sched_timeline *t, uint64_t from, uint64_t to)

@@ -70,12 +70,19 @@ struct irq_run {
 	bool soft;
 };
 
+/* The CPU was off line, or on its way */
+struct off_run {
+	uint64_t from, to; /* ns */
+};
+
 struct cpu_line {
 	struct cpu_run *v; /* by time; owned */
 	size_t n, cap;
 	struct irq_run *irqs; /* by time, without nested ones; owned */
 	size_t n_irqs, irqs_cap;
 	struct irq_run open[2]; /* still running, hard and soft; from 0: none */
+	struct off_run *offs;	/* by time; owned */
+	size_t n_offs, offs_cap;
 };
 
 /* Records were lost in this time. */
@@ -101,6 +108,8 @@ void sched_timeline__free(struct sched_timeline *t);
 const struct task_line *sched_timeline__task(const struct sched_timeline *t, uint32_t tid);
 /* NULL: no event of this CPU */
 const struct cpu_line *sched_timeline__cpu(const struct sched_timeline *t, uint32_t cpu);
+/* Was the CPU off line at @time, or on its way? */
+bool sched_timeline__is_off(const struct sched_timeline *t, uint32_t cpu, uint64_t time);
 /* Index of the first span, run, reclaim, spin or interrupt that ends after @time */
 size_t task_line__at(const struct task_line *l, uint64_t time);
 size_t task_line__reclaim_at(const struct task_line *l, uint64_t time);

@@ -72,7 +72,11 @@ struct why_key {
 	uint8_t kind;	 /* enum wait_kind */
 	uint8_t context; /* enum wake_context */
 	uint8_t missing; /* enum why_missing */
-	uint32_t soft;	 /* WHY_INTERRUPTED: a softirq; WHY_RECLAIM: of a cgroup */
+	/*
+	 * WHY_INTERRUPTED: a softirq; WHY_RECLAIM: of a cgroup; WHY_QUEUED: 1 + the CPU that it had to
+	 * leave, because that went off line
+	 */
+	uint32_t soft;
 	uint32_t pad;
 };
 

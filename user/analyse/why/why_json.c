@@ -70,7 +70,8 @@ static int set_details(json_t *o, const struct why *w, const struct why_node *n)
 	case WHY_QUEUED:
 		return set_member(o, "behind", task_json(w, k->who)) ?: set_member(o, "prio", json_integer(k->prio)) ?:
 		       set_member(o, "cpu", json_integer(k->number)) ?:
-		       set_member(o, "idle_elsewhere_ns", json_integer(n->idle_ns));
+		       set_member(o, "idle_elsewhere_ns", json_integer(n->idle_ns)) ?:
+		       (k->soft ? set_member(o, "left_cpu", json_integer(k->soft - 1)) : 0);
 	case WHY_WAITED:
 		return set_member(o, "for", json_string(wait_kind__word(k->kind))) ?:
 		       set_member(o, "function", text_or_null(k->function)) ?:

@@ -60,6 +60,13 @@ static int add_rank(struct buf *b, int32_t of_who, int32_t of_task)
 	return buf__add_str(b, " (of the same priority)");
 }
 
+int why_verdict__add_left(struct buf *b, const struct why_node *n)
+{
+	if (!n->key.soft)
+		return 0;
+	return buf__printf(b, "; it had to leave CPU %u, which went off line", n->key.soft - 1);
+}
+
 static int add_queued(struct buf *b, const struct why *w, const struct why_node *n)
 {
 	char name[VERDICT_NAME];
@@ -72,7 +79,7 @@ static int add_queued(struct buf *b, const struct why *w, const struct why_node 
 		err = buf__printf(
 			b, ", while CPU %u idled: it may run on CPU %u only, or was not moved",
 			n->idle_cpu, n->key.number);
-	return err;
+	return err ?: why_verdict__add_left(b, n);
 }
 
 static int add_ran(struct buf *b, const struct why_node *n)

@@ -33,7 +33,9 @@ static uint64_t idle_elsewhere(const struct why *w, uint32_t but, uint64_t from,
 
 	for (uint32_t cpu = 0; cpu < w->timeline.n_cpus && cpu < CPUS; cpu++) {
 		const struct cpu_line *c = sched_timeline__cpu(&w->timeline, cpu);
-		uint64_t ns = c && cpu != but ? idle_ns(c, from, to) : 0;
+		bool off = sched_timeline__is_off(&w->timeline, cpu, from) ||
+			   sched_timeline__is_off(&w->timeline, cpu, to);
+		uint64_t ns = c && cpu != but && !off ? idle_ns(c, from, to) : 0;
 
 		if (ns > best) {
 			best = ns;
@@ -52,12 +54,21 @@ static int32_t own_prio(const struct why *w, uint32_t tid, const struct task_spa
 	return s->wake != NO_EVENT ? w->events.v[s->wake].other_prio : WHY_PRIO_UNKNOWN;
 }
 
-/* Explain who ran on @cpu from @from to @to. */
+/* The queue that a task waits in */
+struct queue_place {
+	uint32_t cpu;
+	uint32_t left; /* 1 + the CPU that it had to leave, because that went off line; 0: none */
+};
+
+/* Explain who ran on the CPU of @q from @from to @to. */
 static int explain_on_cpu(struct why *w, struct why_node *parent, uint32_t tid,
-			  const struct task_span *s, uint32_t cpu, uint64_t from, uint64_t to)
+			  const struct task_span *s, struct queue_place q, uint64_t from,
+			  uint64_t to)
 {
-	const struct cpu_line *c = sched_timeline__cpu(&w->timeline, cpu);
-	struct why_key key = { .parent = parent, .tid = tid, .type = WHY_QUEUED, .number = cpu };
+	const struct cpu_line *c = sched_timeline__cpu(&w->timeline, q.cpu);
+	struct why_key key = {
+		.parent = parent, .tid = tid, .type = WHY_QUEUED, .number = q.cpu, .soft = q.left
+	};
 	uint64_t at = from;
 
 	for (size_t i = c ? cpu_line__at(c, from) : 0; c && i < c->n && c->v[i].from < to; i++) {
@@ -83,20 +94,9 @@ static int explain_on_cpu(struct why *w, struct why_node *parent, uint32_t tid,
 			return -ENOMEM;
 		n->own_prio = own_prio(w, tid, s);
 		if (end - begin > WHY_LONG_NS)
-			n->idle_ns += idle_elsewhere(w, cpu, begin, end, &n->idle_cpu);
+			n->idle_ns += idle_elsewhere(w, q.cpu, begin, end, &n->idle_cpu);
 	}
 	return at < to ? why__add_unknown(w, parent, tid, MISSING_CPU, at, to) : 0;
-}
-
-/* Is it throttled? Events show no other reason why a normal task does not run on an idle CPU. */
-static bool is_throttled(const struct why *w, uint32_t tid, const struct task_span *s)
-{
-	const struct sched_task *t = sched_events__task(&w->events, tid);
-	const struct cpu_line *c = sched_timeline__cpu(&w->timeline, s->cpu);
-
-	return c && why_quota__of(w, tid) != WHY_QUOTA_NONE && t && t->prio >= 100 &&
-	       !s->end_hidden && s->to < w->events.end && s->to - s->from >= WHY_LONG_NS &&
-	       idle_ns(c, s->from, s->to) >= WHY_LONG_NS;
 }
 
 /* The CPU whose queue it waits in first. Without queue events: the CPU that it ran on next. */
@@ -111,28 +111,106 @@ static uint32_t first_queue(const struct why *w, uint32_t tid, const struct task
 	return s->cpu;
 }
 
-static int explain_queued(struct why *w, struct why_node *parent, uint32_t tid,
-			  const struct task_span *s, uint64_t from, uint64_t to)
+/* The task moves from queue @q to that of @cpu at @time. */
+static void queue_move(const struct why *w, struct queue_place *q, uint32_t cpu, uint64_t time)
+{
+	if (q->cpu != cpu && sched_timeline__is_off(&w->timeline, q->cpu, time))
+		q->left = q->cpu + 1;
+	q->cpu = cpu;
+}
+
+/* The queue in which span @s begins */
+static struct queue_place queue_at_begin(const struct why *w, uint32_t tid,
+					 const struct task_span *s)
+{
+	const struct task_line *l = sched_timeline__task(&w->timeline, tid);
+	struct queue_place q = { .cpu = first_queue(w, tid, s) };
+	uint32_t cpu = q.cpu;
+
+	for (const struct task_span *before = s; before > l->v; before--) {
+		if (before[-1].state != TASK_RUNNING)
+			continue;
+		q.cpu = before[-1].cpu;
+		queue_move(w, &q, cpu, s->from);
+		break;
+	}
+	return q;
+}
+
+/* Walks through the queues that a task waits in: it may move to others meanwhile. */
+struct queue_walk {
+	struct queue_place place, next;
+	uint64_t from, to, until; /* ns */
+	size_t i;
+};
+
+static struct queue_walk queue_walk_begin(const struct why *w, uint32_t tid,
+					  const struct task_span *s, uint64_t from, uint64_t until)
+{
+	return (struct queue_walk){ .next = queue_at_begin(w, tid, s),
+				    .to = from,
+				    .until = until,
+				    .i = sched_events__at(&w->events, s->from) };
+}
+
+/* The next queue, k->place, and the time in it. False: there is none. */
+static bool queue_walk_next(const struct why *w, uint32_t tid, struct queue_walk *k)
 {
 	const struct sched_events *e = &w->events;
-	uint32_t cpu = first_queue(w, tid, s);
-	uint64_t at = from;
 
-	/* it may move to other queues while it waits */
-	for (size_t i = sched_events__at(e, s->from); i < e->n && e->v[i].time < to; i++) {
-		const struct sched_event *ev = &e->v[i];
+	k->from = k->to;
+	k->place = k->next;
+	for (; k->i < e->n && e->v[k->i].time < k->until; k->i++) {
+		const struct sched_event *ev = &e->v[k->i];
 
 		if (ev->other != tid || (ev->kind != SCHED_MIGRATE && ev->kind != SCHED_WAKEUP &&
 					 ev->kind != SCHED_NEW))
 			continue;
-		if (ev->time > at && ev->arg != cpu) {
-			if (explain_on_cpu(w, parent, tid, s, cpu, at, ev->time))
-				return -ENOMEM;
-			at = ev->time;
+		queue_move(w, &k->next, ev->arg, ev->time);
+		if (ev->time > k->from && ev->arg != k->place.cpu) {
+			k->to = ev->time;
+			k->i++;
+			return true;
 		}
-		cpu = ev->arg;
+		k->place = k->next;
 	}
-	return at < to ? explain_on_cpu(w, parent, tid, s, cpu, at, to) : 0;
+	k->to = k->until;
+	return k->from < k->to;
+}
+
+/* How long the CPU idled in whose queue it was, ns */
+static uint64_t idle_beside(const struct why *w, uint32_t tid, const struct task_span *s)
+{
+	struct queue_walk k = queue_walk_begin(w, tid, s, s->from, s->to);
+	const struct cpu_line *c;
+	uint64_t ns = 0;
+
+	while (queue_walk_next(w, tid, &k)) {
+		c = sched_timeline__cpu(&w->timeline, k.place.cpu);
+		ns += c ? idle_ns(c, k.from, k.to) : 0;
+	}
+	return ns;
+}
+
+/* Is it throttled? Events show no other reason why a normal task does not run on an idle CPU. */
+static bool is_throttled(const struct why *w, uint32_t tid, const struct task_span *s)
+{
+	const struct sched_task *t = sched_events__task(&w->events, tid);
+
+	return why_quota__of(w, tid) != WHY_QUOTA_NONE && t && t->prio >= 100 && !s->end_hidden &&
+	       s->to < w->events.end && s->to - s->from >= WHY_LONG_NS &&
+	       idle_beside(w, tid, s) >= WHY_LONG_NS;
+}
+
+static int explain_queued(struct why *w, struct why_node *parent, uint32_t tid,
+			  const struct task_span *s, uint64_t from, uint64_t to)
+{
+	struct queue_walk k = queue_walk_begin(w, tid, s, from, to);
+
+	while (queue_walk_next(w, tid, &k))
+		if (explain_on_cpu(w, parent, tid, s, k.place, k.from, k.to))
+			return -ENOMEM;
+	return 0;
 }
 
 static int explain_throttled(struct why *w, struct why_node *parent, uint32_t tid, uint64_t from,

@@ -150,7 +150,8 @@ static int end_in_queue(struct why_verdict *v, const struct why *w, const struct
 				  most->key.number, q->tasks,
 				  q->alike > 1 ? "those named" : "the first of them", name,
 				  (int)(100 * (q->alike > 1 ? q->alike_ns : most->ns) / q->ns),
-				  most->idle_ns > most->ns / 2 ? ", while another CPU idled" : "");
+				  most->idle_ns > most->ns / 2 ? ", while another CPU idled" : "")
+		       ?: why_verdict__add_left(&v->text, most);
 }
 
 /* End the verdict at a node without children. */

@@ -53,6 +53,8 @@ const char *why_missing__word(enum why_missing m);
 
 /* "postgres/1234", printable. Returns @buf. */
 const char *why_verdict__name(const struct why *w, uint32_t tid, char buf[static VERDICT_NAME]);
+/* For a WHY_QUEUED: append which CPU it left because that went off line, if any. 0 or -ENOMEM. */
+int why_verdict__add_left(struct buf *b, const struct why_node *n);
 /*
  * Append what happened in @n, without what its waker did: "waited for a futex in f, until woken by
  * x/12". 0 or -ENOMEM.
