@@ -7,6 +7,9 @@
 # with: others
 load helpers
 
+# every field that an option adds to all events
+MEM_LINE='-e page-faults -c 1 -e sched:sched_switch -g -d --phys-data --data-page-size --code-page-size -W --transaction -I --user-regs --all-cgroups'
+
 setup_file() {
 	((EUID == 0)) && perf version &>/dev/null && [[ -r /sys/kernel/btf/vmlinux ]] || return 0
 	BASE=$BATS_FILE_TMPDIR/base RULES=$BATS_FILE_TMPDIR/rules.conf
@@ -17,6 +20,9 @@ setup_file() {
 
 		[session-again]
 		run = -e cpu-clock -c 100000 -g -m 1M --overwrite -- $WORKLOADS/burn --seconds 0.2
+
+		[session-mem]
+		run = $MEM_LINE -m 1M --overwrite -- $WORKLOADS/burn --seconds 0.05
 
 		[session-kmem]
 		run = -e kmem:kmalloc,kmem:kfree,kmem:kmem_cache_alloc,kmem:kmem_cache_free -c 1 -g -m 1M --overwrite -- $WORKLOADS/lock_service --rounds 2
@@ -39,7 +45,7 @@ setup_file() {
 }
 
 commands_ended() {
-	[[ $(grep -c 'dumped by hand: the session ends' "$BASE/output") -eq 4 ]]
+	[[ $(grep -c 'dumped by hand: the session ends' "$BASE/output") -eq 5 ]]
 }
 
 setup() {
@@ -88,6 +94,25 @@ has() {
 	count=$(grep -c . "$perf_out")
 	perf_quiet script -i "$(dump_of cpu)" -s count.py
 	same "samples" "$(cat "$perf_out")" "$count"
+}
+
+# perf refuses a field that one event of the file lacks
+@test "perf script and report: fields that options add, also in the marker and after a merge" {
+	local field file
+	frbpf merge -o merged "$(dump_of mem)"
+	for file in "$(dump_of mem)" merged; do
+		for field in addr phys_addr data_page_size code_page_size weight data_src brstack iregs uregs; do
+			perf_quiet script -F "comm,event,$field" -i "$file"
+			has ' page-faults:'
+			has '^ *frbpf +frbpf:trigger:'
+		done
+		perf_quiet report --stdio --no-children -g none --mem-mode --sort mem,symbol_daddr,dso_daddr,phys_daddr,data_page_size -i "$file"
+		has 'N/A'
+		perf_quiet report --stdio --no-children -g none --sort comm,weight,code_page_size,transaction,cgroup -i "$file"
+		has ' burn '
+	done
+	perf_quiet script -F comm,event,addr -i "$(dump_of mem)"
+	grep -E '^ *burn +page-faults:' "$perf_out" | grep -qvE ' 0$' || fail "no address: $(head -n 20 "$perf_out")"
 }
 
 @test "perf report: by command, by function, by CPU" {

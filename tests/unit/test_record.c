@@ -154,6 +154,42 @@ static void test_raw_sample(void **state)
 	buf__free(&b);
 }
 
+/* Fields that options add to all events are empty in ours, and at their places. */
+static void test_empty_fields(void **state)
+{
+	static const char raw[12] = "0123456789a";
+	static const uint64_t ips[] = { 0x1111, 0x2222 };
+	const struct record_sample sample = {
+		.id = 99,
+		.time = 555,
+		.cpu = 3,
+		.fields = PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC |
+			  PERF_SAMPLE_PHYS_ADDR,
+		.ips = ips,
+		.n_ips = 2,
+		.raw = raw,
+		.raw_size = sizeof(raw),
+	};
+	const uint64_t *words;
+	uint32_t len, cpu;
+	struct buf b = { 0 };
+
+	assert_int_equal(record__add_sample(&b, &sample), 0);
+	assert_true(record__valid(first(&b), b.len));
+	assert_int_equal(first(&b)->size, b.len);
+	assert_int_equal(b.len, 56 + 8 + 3 * 8 + 16 + 2 * 8);
+	words = (const uint64_t *)b.data;
+	assert_int_equal(words[5], 0); /* addr */
+	assert_int_equal(words[6], 3); /* cpu */
+	assert_int_equal(words[8], 2); /* frames */
+	assert_int_equal(words[13], 0);
+	assert_int_equal(words[14], 0);
+	assert_ptr_equal(record__sample_raw(first(&b), sample.fields, &len, &cpu), b.data + 92);
+	assert_int_equal(len, 12);
+	assert_int_equal(cpu, 3);
+	buf__free(&b);
+}
+
 /* A record of @type and @size full of zeros, so the id in its trailer is 0. */
 static bool zeros_valid(uint32_t type, uint16_t size, size_t avail)
 {
@@ -231,15 +267,11 @@ static void test_counts(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_comm),
-		cmocka_unit_test(test_mmap),
-		cmocka_unit_test(test_others),
-		cmocka_unit_test(test_names_are_cut),
-		cmocka_unit_test(test_too_long),
-		cmocka_unit_test(test_raw_sample),
-		cmocka_unit_test(test_valid_sizes),
-		cmocka_unit_test(test_valid_types),
-		cmocka_unit_test(test_name_without_end),
+		cmocka_unit_test(test_comm),	     cmocka_unit_test(test_mmap),
+		cmocka_unit_test(test_others),	     cmocka_unit_test(test_names_are_cut),
+		cmocka_unit_test(test_too_long),     cmocka_unit_test(test_raw_sample),
+		cmocka_unit_test(test_empty_fields), cmocka_unit_test(test_valid_sizes),
+		cmocka_unit_test(test_valid_types),  cmocka_unit_test(test_name_without_end),
 		cmocka_unit_test(test_counts),
 	};
 

@@ -42,45 +42,44 @@ static void add_event(struct file_events *f, const struct session *s, size_t e)
 	attr->format = &f->formats[e];
 }
 
-/*
- * Give it callchains if other events have them: `perf sched timehist` shows none at all if one attr
- * of a file lacks them.
- */
-static void add_extra(struct file_events *f, struct perfdata_attr attr, bool callchain)
+/* Add a copy, and return its attr for changes. */
+static struct perf_event_attr *add_extra(struct file_events *f, struct perfdata_attr attr)
 {
 	struct perf_event_attr *copy = &f->extra[f->n_extra++];
 
 	*copy = *attr.attr;
-	if (callchain)
-		copy->sample_type |= PERF_SAMPLE_CALLCHAIN;
 	attr.attr = copy;
 	f->attrs[f->n++] = attr;
+	return copy;
+}
+
+static void add_marker(struct file_events *f, enum marker_kind kind, uint64_t fields)
+{
+	marker__add_fields(add_extra(f, marker__event(kind)), fields, f->attrs[0].attr);
 }
 
 /*
  * The side band comes last, like perf's own tracking event. It has no samples. It lists the sample
  * fields of the first event, as go-perf decodes every sample by the last attr of a file.
  */
-static void add_tracking(struct file_events *f, const struct file_tracking *t, bool callchain)
+static void add_tracking(struct file_events *f, const struct file_tracking *t, uint64_t fields)
 {
 	const struct perf_event_attr *first = f->attrs[0].attr;
-	struct perf_event_attr attr = *t->attr;
-	struct perfdata_attr tracking = {
-		.attr = &attr, .name = "dummy:HG", .ids = t->ids, .n_ids = t->n_ids
-	};
+	struct perf_event_attr *attr = add_extra(
+		f, (struct perfdata_attr){
+			   .attr = t->attr, .name = "dummy:HG", .ids = t->ids, .n_ids = t->n_ids });
 
-	attr.sample_type |= first->sample_type;
-	attr.branch_sample_type = first->branch_sample_type;
-	attr.sample_regs_user = first->sample_regs_user;
-	attr.sample_regs_intr = first->sample_regs_intr;
-	attr.sample_stack_user = first->sample_stack_user;
-	add_extra(f, tracking, callchain);
+	attr->sample_type |= first->sample_type | (fields & PERF_SAMPLE_CALLCHAIN);
+	attr->branch_sample_type = first->branch_sample_type;
+	attr->sample_regs_user = first->sample_regs_user;
+	attr->sample_regs_intr = first->sample_regs_intr;
+	attr->sample_stack_user = first->sample_stack_user;
 }
 
 int file_events__list(struct file_events *f, const struct session *s,
 		      const struct file_tracking *tracking, bool gaps)
 {
-	bool callchain = session__has_callchain(s);
+	uint64_t fields = session__marker_fields(s);
 	size_t n = s->events->n;
 
 	*f = (struct file_events){ 0 };
@@ -90,11 +89,11 @@ int file_events__list(struct file_events *f, const struct session *s,
 		return -ENOMEM;
 	for (size_t e = 0; e < n; e++)
 		add_event(f, s, e);
-	add_extra(f, marker__event(MARKER_TRIGGER), callchain);
-	add_extra(f, marker__event(MARKER_BEGIN), callchain);
+	add_marker(f, MARKER_TRIGGER, fields);
+	add_marker(f, MARKER_BEGIN, fields);
 	if (gaps)
-		add_extra(f, marker__event(MARKER_GAP), callchain);
-	add_tracking(f, tracking, callchain);
+		add_marker(f, MARKER_GAP, fields);
+	add_tracking(f, tracking, fields);
 	return 0;
 }
 

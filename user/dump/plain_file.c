@@ -254,7 +254,7 @@ uint64_t plain_file__samples(const struct plain_file *f)
 
 static int write_marker(struct plain_file *f, struct incident *inc, struct err *err)
 {
-	struct markers markers = { .callchain = session__has_callchain(f->session) };
+	struct markers markers = { .fields = session__marker_fields(f->session) };
 	const struct perf_event_header *rec;
 	size_t off = 0;
 	int ret = 0;

@@ -227,6 +227,21 @@ struct perfdata_attr marker__event(enum marker_kind kind)
 	};
 }
 
+void marker__add_fields(struct perf_event_attr *marker, uint64_t fields,
+			const struct perf_event_attr *first)
+{
+	/* without an index, an empty branch stack is one word */
+	const uint64_t index = PERF_SAMPLE_BRANCH_HW_INDEX;
+
+	marker->sample_type |= fields;
+	if (fields & PERF_SAMPLE_BRANCH_STACK)
+		marker->branch_sample_type = first->branch_sample_type & ~index;
+	if (fields & PERF_SAMPLE_REGS_USER)
+		marker->sample_regs_user = first->sample_regs_user;
+	if (fields & PERF_SAMPLE_REGS_INTR)
+		marker->sample_regs_intr = first->sample_regs_intr;
+}
+
 bool marker__is_fed(const struct perf_event_attr *attr, const char *name, enum marker_kind *ret)
 {
 	if (attr->type != PERF_TYPE_SOFTWARE || attr->config != PERF_COUNT_SW_BPF_OUTPUT)

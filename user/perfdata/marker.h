@@ -32,6 +32,13 @@ uint64_t marker__id(enum marker_kind kind); /* id in its samples; above all ids 
 struct perfdata_attr marker__event(enum marker_kind kind);
 
 /*
+ * Give the attr of a marker more fields, see struct record_sample. Those of them that options
+ * describe mean what they mean in @first, the first event of the file.
+ */
+void marker__add_fields(struct perf_event_attr *marker, uint64_t fields,
+			const struct perf_event_attr *first);
+
+/*
  * Is the event of a session called @name, with @attr, one that a BPF program of frbpf writes? *ret:
  * of which kind.
  */

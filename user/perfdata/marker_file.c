@@ -17,7 +17,7 @@ struct search {
 	int fd;
 	uint64_t size; /* bytes of the file */
 	struct file_header head;
-	bool callchain; /* the marker has a callchain before its raw data */
+	uint64_t fields; /* of the marker, see struct record_sample */
 	uint64_t realtime_offset;
 	marker_found_fn fn;
 	void *arg;
@@ -70,9 +70,9 @@ static int find_attr(struct search *s)
 		memcpy(&a, e.attr, sizeof(e.attr));
 		if (a.type != ours->type || a.config != ours->config)
 			continue;
-		if ((a.sample_type & ~(uint64_t)PERF_SAMPLE_CALLCHAIN) != ours->sample_type)
+		s->fields = a.sample_type & (PERF_SAMPLE_CALLCHAIN | RECORD_EMPTY_FIELDS);
+		if ((a.sample_type & ~s->fields) != ours->sample_type)
 			return -EBADMSG;
-		s->callchain = a.sample_type & PERF_SAMPLE_CALLCHAIN;
 		return 0;
 	}
 	return -EBADMSG;
@@ -104,7 +104,7 @@ static int take_sample(const struct search *s, const struct perf_event_header *h
 				      .time = record__time(h) };
 	struct marker_texts texts;
 	uint32_t len;
-	const void *raw = record__sample_raw(h, s->callchain, &len, &found.cpu);
+	const void *raw = record__sample_raw(h, s->fields, &len, &found.cpu);
 
 	if (!raw || marker__decode_trigger(raw, len, &texts, &found.text))
 		return 0;

@@ -15,16 +15,15 @@ struct sample_head {
 	uint64_t time;
 };
 
-/* Our own samples: RECORD_SAMPLE_TYPE | PERIOD, then callchain and raw data. */
-struct sample_fixed {
-	struct sample_head head;
+/* In our own samples, before the callchain and the raw data. */
+struct sample_middle {
 	uint32_t cpu, res;
 	uint64_t period;
 };
 
 _Static_assert(sizeof(struct record_trailer) == RECORD_TRAILER_SIZE, "trailer layout");
 _Static_assert(sizeof(struct sample_head) == 40, "sample layout");
-_Static_assert(sizeof(struct sample_fixed) == 56, "sample layout");
+_Static_assert(sizeof(struct sample_middle) == 16, "sample layout");
 
 #define NO_NAME UINT16_MAX
 
@@ -270,49 +269,55 @@ static uint64_t first_ip(const struct record_sample *s)
 
 int record__add_sample(struct buf *b, const struct record_sample *s)
 {
-	struct sample_fixed r = {
-		.head.header = { .type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_KERNEL },
-		.head.id = s->id,
-		.head.ip = first_ip(s),
-		.head.pid = s->pid,
-		.head.tid = s->tid,
-		.head.time = s->time,
-		.cpu = s->cpu,
-		.period = 1,
+	struct sample_head head = {
+		.header = { .type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_KERNEL },
+		.id = s->id,
+		.ip = first_ip(s),
+		.pid = s->pid,
+		.tid = s->tid,
+		.time = s->time,
 	};
+	const struct sample_middle middle = { .cpu = s->cpu, .period = 1 };
 	uint64_t n_ips = s->n_ips;
-	size_t chain = s->callchain ? sizeof(n_ips) + n_ips * sizeof(*s->ips) : 0, start = b->len;
+	size_t addr = s->fields & PERF_SAMPLE_ADDR ? 8 : 0;
+	size_t tail = 8 * __builtin_popcountll(s->fields & RECORD_EMPTY_TAIL);
+	size_t chain =
+		s->fields & PERF_SAMPLE_CALLCHAIN ? sizeof(n_ips) + n_ips * sizeof(*s->ips) : 0;
 	/* the padding is part of the raw data, as in the kernel (perf_sample_save_raw_data) */
-	size_t unpadded = sizeof(r) + chain + sizeof(s->raw_size) + s->raw_size;
-	size_t size = (unpadded + 7) & ~(size_t)7;
+	size_t unpadded =
+		sizeof(head) + addr + sizeof(middle) + chain + sizeof(s->raw_size) + s->raw_size;
+	size_t size = (unpadded + 7) & ~(size_t)7, start = b->len;
 	uint32_t raw_size = s->raw_size + (size - unpadded);
 	int err;
 
-	if (size > RECORD_SIZE_MAX)
+	if (size + tail > RECORD_SIZE_MAX)
 		return -EMSGSIZE;
-	r.head.header.size = size;
-	err = buf__add(b, &r, sizeof(r));
+	head.header.size = size + tail;
+	err = buf__add(b, &head, sizeof(head)) ?: buf__add_zero(b, addr);
+	err = err ?: buf__add(b, &middle, sizeof(middle));
 	if (chain) {
 		err = err ?: buf__add(b, &n_ips, sizeof(n_ips));
 		err = err ?: buf__add(b, s->ips, n_ips * sizeof(*s->ips));
 	}
 	err = err ?: buf__add(b, &raw_size, sizeof(raw_size));
 	err = err ?: buf__add(b, s->raw, s->raw_size);
-	err = err ?: buf__add_zero(b, size - unpadded);
+	err = err ?: buf__add_zero(b, size - unpadded + tail);
 	if (err)
 		b->len = start;
 	return err;
 }
 
-const void *record__sample_raw(const struct perf_event_header *h, bool callchain, uint32_t *ret_len,
-			       uint32_t *ret_cpu)
+const void *record__sample_raw(const struct perf_event_header *h, uint64_t fields,
+			       uint32_t *ret_len, uint32_t *ret_cpu)
 {
 	const char *rec = (const char *)h;
-	size_t at = sizeof(struct sample_fixed);
+	size_t front = sizeof(struct sample_head) + (fields & PERF_SAMPLE_ADDR ? 8 : 0);
+	size_t at = front + sizeof(struct sample_middle);
+	struct sample_middle middle;
 	uint64_t n_ips = 0;
 	uint32_t len;
 
-	if (callchain) {
+	if (fields & PERF_SAMPLE_CALLCHAIN) {
 		if (h->size < at + sizeof(n_ips))
 			return NULL;
 		memcpy(&n_ips, rec + at, sizeof(n_ips));
@@ -327,8 +332,9 @@ const void *record__sample_raw(const struct perf_event_header *h, bool callchain
 	at += sizeof(len);
 	if (len > h->size - at)
 		return NULL;
+	memcpy(&middle, rec + front, sizeof(middle));
 	*ret_len = len;
-	*ret_cpu = ((const struct sample_fixed *)h)->cpu;
+	*ret_cpu = middle.cpu;
 	return rec + at;
 }
 

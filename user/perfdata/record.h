@@ -21,6 +21,22 @@
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
 	 PERF_SAMPLE_CPU)
 
+/* Older kernel headers lack these. */
+#define SAMPLE_CODE_PAGE_SIZE (1ULL << 23) /* Linux 5.11 */
+#define SAMPLE_WEIGHT_STRUCT  (1ULL << 24) /* Linux 5.12 */
+
+/*
+ * Fields that samples of ours have empty, one word of 0 for each: `perf script -F addr` refuses a
+ * file with an event that lacks the field. STACK_USER is none of them: no reader asks for it.
+ */
+#define RECORD_EMPTY_FIELDS                                                                        \
+	(PERF_SAMPLE_ADDR | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER |                     \
+	 PERF_SAMPLE_WEIGHT | SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC |                        \
+	 PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_PHYS_ADDR |                 \
+	 PERF_SAMPLE_CGROUP | PERF_SAMPLE_DATA_PAGE_SIZE | SAMPLE_CODE_PAGE_SIZE)
+/* Those behind the raw data */
+#define RECORD_EMPTY_TAIL (RECORD_EMPTY_FIELDS & ~(uint64_t)PERF_SAMPLE_ADDR)
+
 /* Types of perf's own records. FINISHED_ROUND: all later records are at least as new as those
  * before the previous round. */
 #define RECORD_FINISHED_ROUND 68
@@ -152,21 +168,26 @@ struct record_sample {
 	uint32_t pid, tid;
 	uint64_t time; /* ns */
 	uint32_t cpu;
-	bool callchain; /* the attr has PERF_SAMPLE_CALLCHAIN: ips[] follow, the innermost first */
-	const uint64_t *ips;
+	/* fields of the attr beside the fixed ones: RECORD_EMPTY_FIELDS, PERF_SAMPLE_CALLCHAIN */
+	uint64_t fields;
+	const uint64_t *ips; /* of the callchain, the innermost first */
 	size_t n_ips;
 	const void *raw;
 	uint32_t raw_size; /* bytes */
 };
 
-/* Append a PERF_RECORD_SAMPLE of RECORD_SAMPLE_TYPE | PERIOD | [CALLCHAIN |] RAW. 0, -ENOMEM or
- * -EMSGSIZE. */
+/*
+ * Append a PERF_RECORD_SAMPLE of RECORD_SAMPLE_TYPE | PERIOD | RAW | @s->fields. 0, -ENOMEM or
+ * -EMSGSIZE.
+ */
 int record__add_sample(struct buf *b, const struct record_sample *s);
 
-/* Get raw data and CPU of a valid sample from record__add_sample(). @callchain: its attr has
- * PERF_SAMPLE_CALLCHAIN. NULL: the data does not fit into the record. */
-const void *record__sample_raw(const struct perf_event_header *h, bool callchain, uint32_t *ret_len,
-			       uint32_t *ret_cpu);
+/*
+ * Get raw data and CPU of a valid sample from record__add_sample() with these @fields. NULL: the
+ * data does not fit into the record.
+ */
+const void *record__sample_raw(const struct perf_event_header *h, uint64_t fields,
+			       uint32_t *ret_len, uint32_t *ret_cpu);
 
 /* Returns the record at *off in a buffer of valid records, and moves *off to the next one. NULL:
  * the end. */

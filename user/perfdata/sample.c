@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Order of the fields: include/uapi/linux/perf_event.h, PERF_RECORD_SAMPLE. */
 #include "perfdata/cursor.h"
+#include "perfdata/record.h"
 #include "perfdata/sample.h"
 
 /* Older kernel headers lack these. */
-#define SAMPLE_CODE_PAGE_SIZE (1ULL << 23)
-#define SAMPLE_WEIGHT_STRUCT  (1ULL << 24)
 #define FORMAT_LOST	      (1ULL << 4)
 
 static void skip_read_values(struct cursor *c, uint64_t format)

@@ -8,8 +8,6 @@
 #include "record/event_attr.h"
 #include "record/event_list.h"
 
-#define SAMPLE_CODE_PAGE_SIZE (1ULL << 23) /* Linux 5.11 */
-#define SAMPLE_WEIGHT_STRUCT  (1ULL << 24) /* Linux 5.12 */
 #define READ_TIMES	      (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
 #define LBR_CALL_STACK                                                                             \

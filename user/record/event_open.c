@@ -54,7 +54,6 @@ static int open_precise(struct event *ev, const struct place *at)
 }
 
 #define SAMPLE_PAGE_SIZES    (PERF_SAMPLE_DATA_PAGE_SIZE | 1ULL << 23) /* and code pages */
-#define SAMPLE_WEIGHT_STRUCT (1ULL << 24)
 
 /*
  * Drop the next field that this kernel may not know, in perf's order. False: nothing is left to

@@ -469,13 +469,15 @@ const uint64_t *session__event_ids(const struct session *s, size_t e, size_t *re
 	return s->ids + e * *ret_n;
 }
 
-bool session__has_callchain(const struct session *s)
+uint64_t session__marker_fields(const struct session *s)
 {
+	uint64_t any = 0, all = RECORD_EMPTY_FIELDS;
+
 	for (size_t e = 0; e < s->events->n; e++) {
-		if (s->events->v[e].attr.sample_type & PERF_SAMPLE_CALLCHAIN)
-			return true;
+		any |= s->events->v[e].attr.sample_type;
+		all &= s->events->v[e].attr.sample_type;
 	}
-	return false;
+	return all | (any & PERF_SAMPLE_CALLCHAIN);
 }
 
 struct session *session__ref(struct session *s)

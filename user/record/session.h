@@ -134,8 +134,12 @@ void session__rename(struct session *s, const struct perf_event_header **v, size
 /* Get the ids of event @e, one for each target and CPU. They belong to @s. */
 const uint64_t *session__event_ids(const struct session *s, size_t e, size_t *ret_n);
 
-/* Does any of its events record callchains? */
-bool session__has_callchain(const struct session *s);
+/*
+ * Fields that markers in its files have, see struct record_sample: a callchain if any event has it,
+ * as `perf sched timehist` shows none at all if one attr of a file lacks them, and what all events
+ * have.
+ */
+uint64_t session__marker_fields(const struct session *s);
 
 /* Memory of all open sessions, in bytes: rings and copies. */
 uint64_t session__memory_of_all(void);

@@ -198,12 +198,13 @@ static struct perf_event_header *record_at(const struct merger *m, const struct 
 }
 
 /*
- * A marker has PERIOD and CALLCHAIN between the front of record.h and the raw data. The dump of
- * every session has the marker, but not every one has its stack.
+ * A marker has PERIOD, perhaps ADDR, and CALLCHAIN between the front of record.h and the raw data.
+ * The dump of every session has the marker, but not every one has its stack.
  */
-static bool same_marker(const struct perf_event_header *a, const struct perf_event_header *b)
+static bool same_marker(const struct perf_event_header *a, const struct perf_event_header *b,
+			bool has_addr)
 {
-	static const size_t front = sizeof(*a) + 6 * sizeof(uint64_t);
+	const size_t front = sizeof(*a) + (6 + has_addr) * sizeof(uint64_t);
 	const struct merged_marker {
 		uint64_t n_ips;
 	} *x = (const void *)((const char *)a + front),
@@ -275,6 +276,7 @@ static bool is_marker(const struct merger *m, const struct moment_record *r)
 /* Of equal markers, keep the one with the stack. An incident has only a few. */
 static void leave_out_markers(struct merger *m)
 {
+	bool has_addr = merge_events__marker_fields(m->events) & PERF_SAMPLE_ADDR;
 	size_t v[MARKERS_MAX], n = 0;
 
 	for (size_t i = 0; i < m->n_records && n < MARKERS_MAX; i++)
@@ -288,7 +290,7 @@ static void leave_out_markers(struct merger *m)
 			const struct perf_event_header *h = record_at(m, r);
 			const struct perf_event_header *g = record_at(m, o);
 
-			if (!o->left_out && o->file != r->file && same_marker(h, g))
+			if (!o->left_out && o->file != r->file && same_marker(h, g, has_addr))
 				*(h->size > g->size ? &o->left_out : &r->left_out) = true;
 		}
 	}

@@ -48,6 +48,7 @@ struct merge_events {
 	struct perfdata_attr *attrs; /* for merge_events__attrs(); owned */
 	char (*format_names)[64];    /* one per event; owned */
 	uint64_t next_fresh;
+	uint64_t marker_fields;
 };
 
 int merge_events__new(struct merge_events **ret)
@@ -105,7 +106,10 @@ static struct perf_event_attr merged_attr(const struct perf_event_attr *from)
 	a.sample_type = (a.sample_type & ~(uint64_t)DROPPED_FIELDS) | RECORD_SAMPLE_TYPE;
 	a.sample_id_all = 1;
 	if (merge_events__is_marker(from)) {
+		a.sample_type &= ~(uint64_t)RECORD_EMPTY_FIELDS; /* see merge_events__attrs() */
 		a.sample_type |= PERF_SAMPLE_CALLCHAIN;
+		a.branch_sample_type = 0;
+		a.sample_regs_user = a.sample_regs_intr = 0;
 	} else if (is_tracking(from)) {
 		a.sample_type = RECORD_SAMPLE_TYPE;
 		a.branch_sample_type = 0;
@@ -327,10 +331,26 @@ static void list_fields_of_first(struct merged_event *e, const struct perf_event
 	e->attr.sample_stack_user = first->sample_stack_user;
 }
 
+/* What markers have empty: fields that all recorded events have. */
+static uint64_t empty_fields(const struct merge_events *m)
+{
+	uint64_t all = RECORD_EMPTY_FIELDS;
+	bool any = false;
+
+	for (size_t i = 0; i < m->n; i++) {
+		if (m->v[i].class != EVENT_RECORDED)
+			continue;
+		all &= m->v[i].attr.sample_type;
+		any = true;
+	}
+	return any ? all : 0;
+}
+
 int merge_events__attrs(struct merge_events *m, const struct perfdata_attr **ret, size_t *ret_n)
 {
 	size_t n = 0;
 
+	m->marker_fields = empty_fields(m);
 	m->attrs = calloc(m->n, sizeof(*m->attrs));
 	m->format_names = calloc(m->n, sizeof(*m->format_names));
 	if (!m->attrs || !m->format_names)
@@ -343,6 +363,8 @@ int merge_events__attrs(struct merge_events *m, const struct perfdata_attr **ret
 				continue;
 			if (class == EVENT_TRACKING && n)
 				list_fields_of_first(e, m->attrs[0].attr);
+			if (class == EVENT_MARKER && n)
+				marker__add_fields(&e->attr, m->marker_fields, m->attrs[0].attr);
 			if (e->format.text)
 				name_format(e, m->format_names[i]);
 			m->attrs[n++] = (struct perfdata_attr){
@@ -395,6 +417,11 @@ uint64_t merge_events__counter_id(const struct merge_events *m, const struct mer
 	if (i < info->n_ids && info->ids[i].id == id)
 		return in->ids[i];
 	return m->v[in->events[event]].ids[0];
+}
+
+uint64_t merge_events__marker_fields(const struct merge_events *m)
+{
+	return m->marker_fields;
 }
 
 const struct perf_event_attr *merge_events__attr(const struct merge_events *m,

@@ -106,6 +106,20 @@ static int add_counters(const struct merge_events *m, const struct merge_input *
 	return err;
 }
 
+/* The fields behind the raw data of a marker are empty. */
+static int append_marker_rest(struct cursor *c, uint64_t type, uint64_t new_type, struct buf *out,
+			      bool *ret_bad)
+{
+	size_t tail = 8 * __builtin_popcountll(type & RECORD_EMPTY_TAIL);
+	size_t new_tail = 8 * __builtin_popcountll(new_type & RECORD_EMPTY_TAIL);
+	size_t left = cursor__left(c);
+
+	*ret_bad = c->bad || left < tail;
+	if (*ret_bad)
+		return 0;
+	return buf__add(out, c->p, left - tail) ?: buf__add_zero(out, new_tail);
+}
+
 static int append_sample(const struct merge_events *m, const struct merge_input *in,
 			 const struct file_record *rec, struct buf *out, bool *ret_bad)
 {
@@ -123,6 +137,8 @@ static int append_sample(const struct merge_events *m, const struct merge_input 
 	/* an empty callchain */
 	if (!err && new_type & PERF_SAMPLE_CALLCHAIN && !(type & PERF_SAMPLE_CALLCHAIN))
 		err = encode__u64(out, 0);
+	if (merge_events__is_marker(&rec->event->attr))
+		return err ?: append_marker_rest(&c, type, new_type, out, ret_bad);
 	*ret_bad = c.bad;
 	return err ?: buf__add(out, c.p, cursor__left(&c));
 }

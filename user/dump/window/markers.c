@@ -27,15 +27,16 @@ static int add_sample(struct markers *m, enum marker_kind kind, const struct frb
 		      uint64_t time, uint32_t cpu, const struct chain *chain, struct buf *raw,
 		      int err)
 {
+	bool has_chain = chain && m->fields & PERF_SAMPLE_CALLCHAIN;
 	struct record_sample sample = {
 		.id = marker__id(kind),
 		.pid = task->pid,
 		.tid = task->tid,
 		.time = time,
 		.cpu = cpu,
-		.callchain = m->callchain,
-		.ips = chain && m->callchain ? chain->ips : NULL,
-		.n_ips = chain && m->callchain ? chain->n : 0,
+		.fields = m->fields,
+		.ips = has_chain ? chain->ips : NULL,
+		.n_ips = has_chain ? chain->n : 0,
 		.raw = raw->data,
 		.raw_size = raw->len,
 	};
@@ -101,8 +102,8 @@ int markers__add_begin(struct markers *m, const struct incident_trigger *it)
 	struct buf raw = { 0 };
 
 	snprintf(comm, sizeof(comm), "%.*s", FRBPF_COMM_LEN, t->subject.comm);
-	return add_sample(m, MARKER_BEGIN, task_of(t), incident_trigger__began(it), t->cpu, NULL, &raw,
-			  marker__encode_begin(&raw, &text));
+	return add_sample(m, MARKER_BEGIN, task_of(t), incident_trigger__began(it), t->cpu, NULL,
+			  &raw, marker__encode_begin(&raw, &text));
 }
 
 int markers__add_gap(struct markers *m, uint32_t cpu, uint64_t time, uint64_t paused,

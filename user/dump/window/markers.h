@@ -9,8 +9,7 @@
 /* The markers of one file, as records one after another. */
 struct markers { /* { 0 }: none */
 	struct buf records;
-	/* The file's events have callchains, so markers need them too, see dump_file.c. */
-	bool callchain;
+	uint64_t fields; /* session__marker_fields() */
 };
 
 /*

@@ -362,7 +362,7 @@ int window__gather(const struct dump_job *job, struct dump_result *res, struct e
 	struct gatherer w = { .job = job, .res = res, .win = ret };
 	int code;
 
-	ret->markers.callchain = session__has_callchain(job->session);
+	ret->markers.fields = session__marker_fields(job->session);
 	code = read_rings(&w);
 	if (code) {
 		err_set(err, code, "out of memory");
