@@ -315,15 +315,17 @@ harmless() { # TEXT
 	frbpf ping
 }
 
-# The dump is opened by a process that reads only its first bytes, for a process that is behind the filter of system
-# calls. That one opens nothing by then, and never opened the dump.
+# Both the opener and the reader, which started it, are behind a filter of system calls by then. The opener opens the
+# dump; the reader opens nothing any more.
 read_behind_filter() { # TRACE
-	awk '/seccomp\(SECCOMP_SET_MODE_FILTER.*= 0$/ {filtered[$1] = 1; filters++}
-		/openat\(/ && filtered[$1] {late = 1}
-		/openat\(.*perf\.data\.[0-9]+", O_RDONLY/ {opened[$1] = 1; n++}
-		/SIGSYS/ {refused = 1}
-		END {for (pid in opened) if (filtered[pid]) late = 1
-			exit !n || !filters || late || refused}' "$1" || fail "$(grep -E 'seccomp|perf.data|SIGSYS' "$1")"
+	awk '/clone|fork/ && / = [0-9]+$/ {parent[$NF] = $1}
+		/seccomp\(SECCOMP_SET_MODE_FILTER.*= 0$/ {filtered[$1] = 1}
+		/openat\(/ && filtered[$1] {late[$1] = 1}
+		/openat\(.*perf\.data\.[0-9]+", O_RDONLY/ {opened[$1] = 1; n++; bad = bad || !filtered[$1]}
+		/SIGSYS/ {bad = 1}
+		END {for (pid in opened)
+				bad = bad || !filtered[parent[pid]] || late[parent[pid]]
+			exit bad || !n}' "$1" || fail "$(grep -E 'seccomp|perf.data|SIGSYS' "$1")"
 }
 
 @test "a process that looks at a recording can only read what it is given" {
@@ -337,7 +339,7 @@ read_behind_filter() { # TRACE
 	while read -ra command; do
 		# LeakSanitizer does not work in a traced process
 		ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 \
-			strace -f -qq -o "$trace" -e trace=seccomp,openat "$FRBPF" "${command[@]}" --base "$BASE" 3>&- || true
+			strace -f -qq -o "$trace" -e trace=seccomp,openat,clone,?clone3,?fork,?vfork "$FRBPF" "${command[@]}" --base "$BASE" 3>&- || true
 		read_behind_filter "$trace"
 	done <<-EOF
 		diff $dump $dump
@@ -346,11 +348,48 @@ read_behind_filter() { # TRACE
 	EOF
 	[[ -s $OUT ]]
 	rm "$OUT"
-	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 strace -f -qq -o "$trace" -e trace=seccomp,openat "$FRBPF" run \
+	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 strace -f -qq -o "$trace" -e trace=seccomp,openat,clone,?clone3,?fork,?vfork "$FRBPF" run \
 		--when 'syscall:clock_nanosleep > 100ms' --exit-code 3 -o "$OUT" -- sleep 0.2 3>&- && status=0 || status=$?
 	same "exit status" "$status" 3
 	read_behind_filter "$trace"
 	[[ $(summary '.incidents[0].why') != null && $(summary .unread) == null ]] || fail "$(summary .)"
+}
+
+# Its records again and again, until it has SIZE bytes.
+grow() { # DUMP TO SIZE
+	python3 - "$@" <<-'EOF'
+		import struct, sys
+		dump, size = bytearray(open(sys.argv[1], "rb").read()), int(sys.argv[3])
+		begin, length = struct.unpack_from("<QQ", dump, 40)
+		more = size // length
+		features = dump[begin + length:]
+		for i in range(bin(int.from_bytes(dump[72:104], "little")).count("1")):
+		    at, = struct.unpack_from("<Q", features, 16 * i)
+		    struct.pack_into("<Q", features, 16 * i, at + length * more)
+		struct.pack_into("<Q", dump, 48, length * (more + 1))
+		with open(sys.argv[2], "wb") as f:
+		    f.write(dump[:begin] + dump[begin:begin + length] * (more + 1) + features)
+	EOF
+}
+
+@test "a recording that takes more than its reader may have is an error that says so" {
+	local dump
+	write_rules </dev/null
+	frbpf_load
+	dump=$(frbpf dump --session sched)
+	frbpf_stop
+	grow "$dump" "$BATS_TEST_TMPDIR/big" 50000000
+	(
+		ulimit -S -t 1
+		run -1 frbpf diff "$BATS_TEST_TMPDIR/big" "$BATS_TEST_TMPDIR/big"
+		[[ $output == *"reading takes more CPU time than it may"* ]] || fail "$output"
+	)
+	[[ -z ${SAN-} && $FRBPF != *-san/* ]] || return 0 # the sanitizers' own memory has no limit
+	(
+		ulimit -S -d 8000
+		run -1 frbpf diff "$BATS_TEST_TMPDIR/big" "$BATS_TEST_TMPDIR/big"
+		[[ $output == *"reading took "*"M of memory, and may take 7M"* ]] || fail "$output"
+	)
 }
 
 # --- messages of applications

@@ -29,7 +29,11 @@
 
 #include "common/buf.h"
 #include "common/call_filter.h"
+#include "common/foreign.h"
 #include "common/landlock.h"
+#include "common/limit.h"
+#include "common/opening.h"
+#include "common/opening_calls.h"
 #include "daemon/confine.h"
 
 /* Runs in the confined process, without cmocka. */
@@ -221,11 +225,86 @@ static void no_file_is_opened_any_more(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* ---- openers ---- */
+
+static void start_program(void)
+{
+	char *argv[] = { NULL };
+
+	execve("/bin/true", argv, argv);
+}
+
+static void start_process(void)
+{
+	syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+}
+
+static void open_socket(void)
+{
+	close(socket(AF_UNIX, SOCK_STREAM, 0));
+}
+
+static void remove_file(void)
+{
+	unlinkat(AT_FDCWD, "/nowhere/at/all", 0);
+}
+
+static void open_to_write(void)
+{
+	close(openat(AT_FDCWD, "/dev/null", O_WRONLY | O_CLOEXEC));
+}
+
+static void make_file(void)
+{
+	close(openat(AT_FDCWD, "/nowhere/at/all", O_RDONLY | O_CREAT | O_CLOEXEC, 0600));
+}
+
+static void look_at_file(void)
+{
+	struct stat st;
+
+	CHECK(foreign__find("/bin/true", FOREIGN_TRUSTED, &st) >= 0);
+	CHECK(foreign__open_path("/proc/self/exe", FOREIGN_MAGIC, NULL) >= 0);
+	CHECK(foreign__open_of(getpid(), "/etc/passwd", NULL) >= 0);
+	CHECK(opening__temporary() >= 0);
+}
+
+/* How a process ends that does it, with the system calls of an opener. */
+static int end_of(void (*act)(void))
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !limit__set(RLIMIT_CORE, 0));
+		signal(SIGSYS, SIG_DFL);
+		CHECK(!opening_calls__limit());
+		act();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFSIGNALED(status) ? WTERMSIG(status) : status;
+}
+
+static void an_opener_opens_files_to_read_and_does_nothing_else(void **state)
+{
+	static void (*const refused[])(void) = {
+		start_program, start_process, open_socket,
+		remove_file,   open_to_write, make_file, /* sanitizers write reports */
+	};
+
+	assert_int_equal(end_of(look_at_file), 0);
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused) - (IS_SANITIZED ? 2 : 0); i++)
+		assert_int_equal(end_of(refused[i]), SIGSYS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_not_listed_fails_and_is_logged_once),
 		cmocka_unit_test(no_file_is_opened_any_more),
+		cmocka_unit_test(an_opener_opens_files_to_read_and_does_nothing_else),
 		cmocka_unit_test(writers_write_in_the_base_alone),
 	};
 

@@ -8,7 +8,7 @@
 #include "common/json_text.h"
 #include "common/log.h"
 #include "common/printable.h"
-#include "daemon/confine.h"
+#include "daemon/reading.h"
 #include "daemon/control.h"
 #include "rules/diag.h"
 #include "rules/shipped_rules.h"
@@ -311,7 +311,7 @@ void cmd_make_printable(json_t *j)
 
 int cmd_read_only(void)
 {
-	int code = confine__reader(NULL, 0);
+	int code = reading__begin_command();
 
 	if (code)
 		log_error("cannot drop privileges before files are read: %s", strerror(-code));

@@ -15,6 +15,8 @@
 #include "common/printable.h"
 #include "rules/units.h"
 
+#define EXPLAIN_SECONDS 300 /* of an incident of the daemon, on a machine with no time for it */
+
 struct why_options {
 	const char *input; /* -i; NULL: ask about an incident */
 	struct why_question q;
@@ -59,14 +61,13 @@ static int parse_time(const char *option, const char *text, uint64_t *ret)
 	return 0;
 }
 
-static json_t *read_own_manifest(const char *base, const char *name)
+static json_t *read_own_manifest(int fd, const char *base, const char *name)
 {
-	char dir[PATH_MAX], path[PATH_MAX + 32];
+	char dir[PATH_MAX + 16];
 	struct err err = { 0 };
 
 	snprintf(dir, sizeof(dir), "%s/incidents", base);
-	snprintf(path, sizeof(path), "%s/%s.json", dir, name);
-	return incidents__read_manifest(path, dir, &err);
+	return incidents__parse_manifest(fd, name, dir, &err);
 }
 
 static json_t *explain_manifest(const json_t *manifest, const char *base)
@@ -74,7 +75,8 @@ static json_t *explain_manifest(const json_t *manifest, const char *base)
 	return why_incident__verdict(manifest, base, units__format_duration);
 }
 
-const struct explainer_fns cmd_why_explain = { read_own_manifest, explain_manifest };
+const struct explainer_fns cmd_why_explain = { read_own_manifest, explain_manifest,
+					       EXPLAIN_SECONDS };
 
 /* Ask about one task, in all recordings below a path. */
 static int ask_files(const struct why_options *o, struct err *err, struct why **ret)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,17 +133,28 @@ json_t *incidents__manifest(const struct incidents *v, size_t i, struct err *err
 	return incidents__read_manifest(path, v->dir, err);
 }
 
-json_t *incidents__read_manifest(const char *path, const char *dir, struct err *err)
+json_t *incidents__parse_manifest(int fd, const char *path, const char *dir, struct err *err)
 {
 	json_error_t why;
-	json_t *m = json_load_file(path, 0, &why);
+	json_t *m = json_loadfd(fd, 0, &why);
 
+	close(fd);
 	if (json_is_object(m)) {
 		mark_gone(dir, m);
 		return m;
 	}
 	json_decref(m);
 	err_set(err, -EINVAL, "%s:%d: %s", path, why.line, why.text);
+	return NULL;
+}
+
+json_t *incidents__read_manifest(const char *path, const char *dir, struct err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		return incidents__parse_manifest(fd, path, dir, err);
+	err_set(err, -errno, "%s: %s", path, strerror(errno));
 	return NULL;
 }
 

@@ -12,7 +12,9 @@ int limit__set(int resource, rlim_t max)
 	/* who has no privileges can only lower it */
 	if (to.rlim_max > is.rlim_max)
 		to.rlim_max = is.rlim_max;
-	if (to.rlim_cur > to.rlim_max)
-		to.rlim_cur = to.rlim_max;
+	if (to.rlim_cur > is.rlim_cur)
+		to.rlim_cur = is.rlim_cur;
+	if (to.rlim_cur >= to.rlim_max && to.rlim_max)
+		to.rlim_cur = to.rlim_max - 1;
 	return setrlimit(resource, &to) ? -errno : 0;
 }

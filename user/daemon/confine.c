@@ -389,7 +389,7 @@ static int close_others(const int *keep, size_t n, int opener)
 	return close_range(from, ~0U, 0) ? -errno : 0;
 }
 
-static int filter_reader(int opener)
+static int filter_reader(const int *keep, size_t n, int opener)
 {
 	struct call_filter f;
 	int err;
@@ -397,6 +397,8 @@ static int filter_reader(int opener)
 	begin_filter(&f);
 	call_filter__allow_if(&f, SYS_sendmsg, 0, ~0U, opener);
 	call_filter__allow_if(&f, SYS_recvmsg, 0, ~0U, opener);
+	for (size_t i = 0; i < n; i++)
+		call_filter__allow_if(&f, SYS_recvmsg, 0, ~0U, keep[i]);
 	call_filter__allow_if(&f, SYS_shutdown, 0, ~0U, opener);
 	add_conditions(&f, reader_conditions, ARRAY_SIZE(reader_conditions));
 	if (IS_SANITIZED) { /* sanitizers write their reports to new files */
@@ -420,7 +422,7 @@ int confine__reader(const int *keep, size_t n)
 	err = err ?: rights__keep(NULL, 0);
 	if (!IS_SANITIZED)
 		err = err ?: landlock__no_files();
-	return err ?: filter_reader(opener);
+	return err ?: filter_reader(keep, n, opener);
 }
 
 /* ---- files ---- */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -26,13 +27,15 @@
 #define ANSWER_MAX  16384     /* bytes of JSON */
 #define SECONDS_MAX 60	      /* of CPU time for one incident */
 #define PAUSE_NS    100000000 /* ns before a worker that failed is replaced */
+#define KILLED_MS   2000      /* ms to wait for a worker that was killed */
+#define STUCK_MAX   4	      /* workers that do not end, beside the one at work */
 
 struct question {
 	char base[PATH_MAX];
 	char name[INCIDENT_NAME_SIZE];
 };
 
-/* Without a name: a worker has started, or its opener. */
+/* Without a name: a worker has started. */
 struct answer {
 	pid_t pids[EXPLAINER_PIDS];
 	char name[INCIDENT_NAME_SIZE];
@@ -57,47 +60,67 @@ static void answer_question(int sock, const struct question *q, const json_t *ma
 	json_decref(why);
 	a.pids[0] = getpid();
 	memcpy(a.name, q->name, sizeof(a.name));
-	/* sendmsg() to anybody but the opener is refused by now */
 	if (len && len <= sizeof(a.why) && write(sock, &a, ANSWER_HEAD + len) < 0)
 		_exit(1);
 }
 
-/* Report our pid, explain one incident, and exit, which drops all that was read. */
-static void run_worker(int sock)
+/*
+ * Confine ourselves, report our pid, explain one incident, and exit, which drops all that was read.
+ * @busy: written to once there is a question, and closed with us.
+ */
+_Noreturn static void run_worker(int sock, int busy)
 {
-	struct answer here = { .pids = { getpid() } };
+	const int keep[] = { sock, busy };
+	struct answer here = { 0 };
 	json_t *manifest;
 	struct question q;
-	size_t n_fds;
-	ssize_t n;
+	size_t n_fds = 0;
+	int fd;
 
-	if (channel__send(sock, &here, ANSWER_HEAD, NULL, 0, 0))
+	if (reading__begin(SECONDS_MAX, keep, ARRAY_SIZE(keep)))
 		_exit(1);
-	n = channel__receive(sock, &q, sizeof(q), NULL, 0, &n_fds, 0);
-	if (n != sizeof(q))
-		_exit(1);
-	manifest = fns->read(q.base, q.name);
-	if (!manifest)
-		_exit(0);
-	if (reading__begin(SECONDS_MAX, &sock, 1))
-		_exit(1);
+	here.pids[0] = getpid();
 	here.pids[1] = opening__pid();
-	if (write(sock, &here, ANSWER_HEAD) < 0)
+	/* sendmsg() to anybody but the opener is refused by now */
+	if (write(sock, &here, ANSWER_HEAD) < 0 ||
+	    channel__receive(sock, &q, sizeof(q), &fd, 1, &n_fds, 0) != sizeof(q) || n_fds != 1 ||
+	    write(busy, "", 1) != 1)
 		_exit(1);
-	answer_question(sock, &q, manifest);
+	manifest = fns->read(fd, q.base, q.name);
+	if (manifest)
+		answer_question(sock, &q, manifest);
 	_exit(0);
 }
 
-static pid_t start_worker(int sock)
-{
-	pid_t parent = getpid(), pid = fork();
+/* ---- the process that starts them ---- */
 
-	if (pid)
+struct starter {
+	int sock;
+	size_t n_stuck; /* workers that were killed and have not ended */
+};
+
+/* @ret_busy: see run_worker(); closed by the caller. The pid or negative errno. */
+static pid_t start_worker(int sock, int *ret_busy)
+{
+	pid_t parent = getpid(), pid;
+	int busy[2];
+
+	if (pipe2(busy, O_CLOEXEC))
+		return -errno;
+	pid = fork();
+	if (!pid) {
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+			_exit(1);
+		run_worker(sock, busy[1]);
+	}
+	close(busy[1]);
+	if (pid < 0) {
+		pid = -errno;
+		close(busy[0]);
 		return pid;
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
-		_exit(1);
-	run_worker(sock);
-	_exit(1);
+	}
+	*ret_busy = busy[0];
+	return pid;
 }
 
 /* Has the recorder gone? Questions that it left in the socket do not matter. */
@@ -108,21 +131,60 @@ static bool is_closed(int sock)
 	return poll(&p, 1, 0) > 0 && p.revents & (POLLRDHUP | POLLHUP | POLLERR);
 }
 
+/* Wait for a byte of the worker (1), or for its end (0). -ETIMEDOUT: neither came within @ms. */
+static int await_worker(int busy, int ms)
+{
+	struct pollfd p = { .fd = busy, .events = POLLIN };
+	char c;
+	int n;
+
+	do
+		n = poll(&p, 1, ms);
+	while (n < 0 && errno == EINTR);
+	return n ? read(busy, &c, 1) == 1 : -ETIMEDOUT;
+}
+
+/* Explain one incident. False: the worker failed. */
+static bool serve_question(struct starter *s)
+{
+	int busy = -1, next, status = 0;
+	pid_t pid = start_worker(s->sock, &busy);
+
+	if (pid < 0)
+		return false;
+	next = await_worker(busy, -1);
+	if (next > 0)
+		next = await_worker(busy, fns->seconds_max * 1000);
+	if (next < 0 && !kill(pid, SIGKILL))
+		next = await_worker(busy, KILLED_MS);
+	close(busy);
+	if (next < 0) { /* it waits for a file system, and ends when that answers */
+		s->n_stuck++;
+		return false;
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+static void reap_stuck(struct starter *s)
+{
+	while (s->n_stuck && waitpid(-1, NULL, WNOHANG) > 0)
+		s->n_stuck--;
+}
+
 /* It parses nothing: the capabilities are for the opener of each worker. */
 static void run_explainer(int sock)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	struct starter s = { .sock = sock };
 
 	helper__ignore_signals();
 	if (rights__keep_reader() || setpriority(PRIO_PROCESS, 0, 19))
 		_exit(1);
 	while (!is_closed(sock)) {
-		pid_t pid = start_worker(sock);
-		int status = 0;
-
-		while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-		if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status))
+		reap_stuck(&s);
+		if (s.n_stuck >= STUCK_MAX || !serve_question(&s))
 			nanosleep(&pause, NULL);
 	}
 	_exit(0);
@@ -165,12 +227,17 @@ const pid_t *explainer__pids(const struct explainer *e)
 
 int explainer__ask(struct explainer *e, const char *base, const char *name)
 {
+	char path[PATH_MAX + INCIDENT_NAME_SIZE + 32];
 	struct question q = { 0 };
 
 	if ((size_t)snprintf(q.base, sizeof(q.base), "%s", base) >= sizeof(q.base) ||
 	    (size_t)snprintf(q.name, sizeof(q.name), "%s", name) >= sizeof(q.name))
 		return -ENAMETOOLONG;
-	return channel__send(e->sock, &q, sizeof(q), NULL, 0, MSG_DONTWAIT);
+	snprintf(path, sizeof(path), "%s/incidents/%s.json", base, name);
+	_cleanup_close_ int manifest = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (manifest < 0)
+		return -errno;
+	return channel__send(e->sock, &q, sizeof(q), &manifest, 1, MSG_DONTWAIT);
 }
 
 void explainer__process(struct explainer *e, explainer_answer_fn fn, void *arg)

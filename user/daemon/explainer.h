@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A process that explains incidents after their files are written. It is forked early, while memory
- * is still empty. For each incident it forks a worker of the lowest priority that can only read. If
- * the worker fails or dies, the incident is not explained. Nobody waits for it. Life: new, ask and
+ * is still empty. For each incident it forks a worker of the lowest priority that can only read,
+ * before there is a question. If the worker fails, hangs or dies, the incident is not explained. Nobody waits for it. Life: new, ask and
  * process answers, free. For one thread.
  */
 #ifndef FRBPF_DAEMON_EXPLAINER_H
@@ -15,10 +15,11 @@ struct explainer;
 
 /* Both run in the worker. */
 struct explainer_fns {
-	/* Read our own manifest of incident @name below @base. NULL: it is gone. */
-	json_t *(*read)(const char *base, const char *name);
-	/* Once it can only read: returns what @manifest gets as `why`. NULL: nothing. */
+	/* Read and close the manifest @fd of incident @name below @base. NULL: it is damaged. */
+	json_t *(*read)(int fd, const char *base, const char *name);
+	/* Returns what @manifest gets as `why`. NULL: nothing. */
 	json_t *(*explain)(const json_t *manifest, const char *base);
+	int seconds_max; /* for one incident; a worker that takes longer hangs, and is ended */
 };
 
 /* Start the process, once, before there are threads. @fns is borrowed. 0 or negative errno. */
@@ -36,8 +37,9 @@ int explainer__fd(const struct explainer *e);
 const pid_t *explainer__pids(const struct explainer *e);
 
 /*
- * Ask for an explanation. Does not block. 0 or negative errno; -EAGAIN: too many questions wait;
- * -EPIPE: the process is gone; -ENAMETOOLONG.
+ * Ask for an explanation of incident @name below @base, whose manifest is written. Does not block.
+ * 0 or negative errno; -EAGAIN: too many questions wait; -EPIPE: the process is gone;
+ * -ENAMETOOLONG; or the errno of opening the manifest.
  */
 int explainer__ask(struct explainer *e, const char *base, const char *name);
 

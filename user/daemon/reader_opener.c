@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/opening_calls.h"
 #include "common/rights.h"
 #include "daemon/reader_opener.h"
 #include "symbols/file_search.h"
@@ -15,7 +16,7 @@
 
 int reader_opener__enter(void)
 {
-	return rights__keep_reader();
+	return rights__keep_reader() ?: opening_calls__limit();
 }
 
 /* Takes @fd over. */

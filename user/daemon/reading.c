@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -15,6 +16,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/limit.h"
+#include "common/log.h"
 #include "common/write_all.h"
 #include "daemon/confine.h"
 #include "daemon/reading.h"
@@ -25,6 +27,9 @@
 
 #define HANGS_AFTER(seconds) ((seconds)*5U)
 
+#define COMMAND_SECONDS 3600
+#define COMMAND_DATA	(4UL << 30)
+
 int reading__begin(unsigned int seconds, const int *keep, size_t n)
 {
 	int err = limit__set(RLIMIT_CORE, 0) ?: limit__set(RLIMIT_CPU, seconds);
@@ -32,6 +37,44 @@ int reading__begin(unsigned int seconds, const int *keep, size_t n)
 	if (!err && !IS_SANITIZED)
 		err = limit__set(RLIMIT_DATA, DATA_MAX);
 	return err ?: confine__reader(keep, n);
+}
+
+/* ---- in a command that reads by itself ---- */
+
+/* A signal handler. */
+static void on_cpu_limit(int sig)
+{
+	static const char why[] =
+		"frbpf: error: reading takes more CPU time than it may (an hour, or less "
+		"by a limit of this process)\n";
+
+	if (write(STDERR_FILENO, why, sizeof(why) - 1) < 0)
+		_exit(EXIT_FAILURE);
+	_exit(EXIT_FAILURE);
+}
+
+/* If it failed near its limit of memory, that may be why. */
+static void tell_memory(int status, void *arg)
+{
+	struct rlimit limit;
+	struct rusage used;
+
+	if (!status || getrlimit(RLIMIT_DATA, &limit) || getrusage(RUSAGE_SELF, &used) ||
+	    (uint64_t)used.ru_maxrss * 1024 < limit.rlim_cur / 2)
+		return;
+	log_error("reading took %ldM of memory, and may take %lluM", used.ru_maxrss / 1024,
+		  (unsigned long long)limit.rlim_cur >> 20);
+}
+
+int reading__begin_command(void)
+{
+	int err = limit__set(RLIMIT_CORE, 0) ?: limit__set(RLIMIT_CPU, COMMAND_SECONDS);
+
+	if (!err && !IS_SANITIZED)
+		err = limit__set(RLIMIT_DATA, COMMAND_DATA);
+	if (!err && (signal(SIGXCPU, on_cpu_limit) == SIG_ERR || on_exit(tell_memory, NULL)))
+		err = -EINVAL;
+	return err ?: confine__reader(NULL, 0);
 }
 
 /* ---- in the process ---- */

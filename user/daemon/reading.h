@@ -16,6 +16,12 @@
  */
 int reading__begin(unsigned int seconds, const int *keep, size_t n);
 
+/*
+ * The same for a command that reads by itself and then ends: 4 GB of memory and an hour of CPU
+ * time, or less if this process has lower limits. Where one is reached, that is said at the end.
+ */
+int reading__begin_command(void);
+
 /* What is to be read. Returns the result; NULL: there is none, and errors were printed. */
 typedef json_t *(*reading_fn)(void *arg);
 

@@ -218,7 +218,7 @@ void keeper__run(int sock)
 	struct keeper_request r;
 	size_t n_fds;
 
-	if (sandbox__opener()) /* children have these rights at most */
+	if (sandbox__keeper()) /* children have these rights at most */
 		_exit(1);
 	while (k.signals >= 0) {
 		struct pollfd pfds[] = { { .fd = sock, .events = POLLIN },

@@ -8,6 +8,7 @@
 #include "common/cleanup.h"
 #include "common/landlock.h"
 #include "common/limit.h"
+#include "common/opening_calls.h"
 #include "common/rights.h"
 #include "examine/sandbox.h"
 
@@ -18,7 +19,7 @@
 #define DATA_MAX      (512UL << 20) /* bytes of private memory */
 #define ADDRESSES_MAX (4UL << 30)
 
-int sandbox__opener(void)
+int sandbox__keeper(void)
 {
 	/* the third one is for /proc/PID/map_files; before Linux 5.9 that took CAP_SYS_ADMIN */
 	static const int keep[] = { CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE };
@@ -26,6 +27,11 @@ int sandbox__opener(void)
 
 	return CAP_IS_SUPPORTED(CAP_CHECKPOINT_RESTORE) ? rights__keep(keep, ARRAY_SIZE(keep))
 							: rights__keep(old, ARRAY_SIZE(old));
+}
+
+int sandbox__opener(void)
+{
+	return sandbox__keeper() ?: opening_calls__limit();
 }
 
 /* The most frequent calls first. */

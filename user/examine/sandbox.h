@@ -4,6 +4,8 @@
 #define FRBPF_EXAMINE_SANDBOX_H
 
 /* Keep only the capabilities that finding and opening files needs. Negative errno. */
+int sandbox__keeper(void);
+/* The same, and only the system calls for it: see opening_calls.h. Negative errno. */
 int sandbox__opener(void);
 
 /*
