@@ -184,7 +184,8 @@ static void test_rights(void **state)
 	for (size_t i = 0; i < n_pids; i++)
 		assert_rights(pids[i], i ? 0 : opener, opener);
 	assert_rights(status_of(pids[0], "PPid:\t", 10), opener, opener);
-	assert_int_equal(status_of(pids[1], "Seccomp:\t", 10), 2);
+	for (size_t i = 0; i < n_pids; i++)
+		assert_int_equal(status_of(pids[i], "Seccomp:\t", 10), 2);
 	examiner__rest(examiner, EXAMINER_NAMES);
 	assert_int_equal(n_pids, 0);
 }
@@ -236,6 +237,66 @@ static void test_hung_file_system(void **state)
 	assert_int_equal(examiner__new(&examiner), 0);
 	examiner__follow(examiner, note_pids, NULL);
 	fuse_fixture__unmount(&fuse);
+}
+
+/* Somebody's process, without files. */
+static pid_t start_nobody(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
+			_exit(1);
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
+	return pid;
+}
+
+/*
+ * A user whose file systems all hang keeps others from nothing; when one answers again, or is gone,
+ * the next is asked.
+ */
+static void test_many_hung_file_systems(void **state)
+{
+	struct fuse_fixture fuse[5];
+	struct examine_request hung[5], other;
+	char path[PATH_MAX];
+	pid_t nobody;
+
+	if (geteuid())
+		skip();
+	own_path(path);
+	other = of_path(EXAMINE_BUILD_ID, path);
+	nobody = start_nobody();
+	for (size_t i = 0; i < 5; i++) {
+		if (!fuse_fixture__mount(&fuse[i], path)) {
+			print_message("no FUSE here\n");
+			skip();
+		}
+		hung[i] = of_path(EXAMINE_BUILD_ID, fuse[i].path);
+		hung[i].pid = nobody;
+		fuse_fixture__hang(&fuse[i]);
+	}
+	for (size_t i = 0; i < 5; i++)
+		assert_int_equal(ask(&hung[i], SHORT), i < 1 ? -ETIMEDOUT : -EBUSY);
+	assert_int_equal(examiner__n_stuck(examiner), 1);
+	assert_int_equal(ask(&other, LONG), 0);
+	hung[2].pid = getpid(); /* it may be root who has it mapped */
+	assert_int_equal(ask(&hung[2], SHORT), -ETIMEDOUT);
+	assert_int_equal(ask(&other, LONG), 0);
+	fuse_fixture__unmount(&fuse[0]);
+	while (examiner__n_stuck(examiner) > 1)
+		usleep(10000);
+	assert_int_equal(ask(&hung[3], SHORT), -ETIMEDOUT);
+	assert_int_equal(ask(&hung[4], SHORT), -EBUSY);
+	for (size_t i = 1; i < 5; i++)
+		fuse_fixture__unmount(&fuse[i]);
+	kill(nobody, SIGKILL);
+	assert_int_equal(waitpid(nobody, NULL, 0), nobody);
 }
 
 /* A waiting process that maps one page of @path, not read yet. */
@@ -315,9 +376,13 @@ static void test_cancel(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_build_id),	 cmocka_unit_test(test_names),
-		cmocka_unit_test(test_rights),		 cmocka_unit_test(test_death),
-		cmocka_unit_test(test_hung_file_system), cmocka_unit_test(test_memory_that_hangs),
+		cmocka_unit_test(test_build_id),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_rights),
+		cmocka_unit_test(test_death),
+		cmocka_unit_test(test_hung_file_system),
+		cmocka_unit_test(test_many_hung_file_systems),
+		cmocka_unit_test(test_memory_that_hangs),
 		cmocka_unit_test(test_cancel),
 	};
 

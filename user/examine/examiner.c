@@ -15,13 +15,10 @@
 #include "common/event_fd.h"
 #include "common/helper.h"
 #include "examine/examiner.h"
+#include "examine/hung.h"
 #include "examine/keeper.h"
 
 #define TITLE	 "frbpf-keeper"
-#define HUNG_FOR 30000000000ULL /* ns: time until a file system that hung is asked again ... */
-#define SLOW_FOR 5000000000ULL	/* ... and one that had less than LONG_NS to answer */
-#define LONG_NS	 2000000000ULL
-#define HUNG_MAX 16
 #define REACH_NS 5000000000ULL /* time to open a file, on a busy machine too */
 #define TASK_NS	 2000000000ULL /* time to read memory of a task */
 #define MSEC	 1000000ULL
@@ -43,10 +40,7 @@ struct examiner {
 	int keeper_sock;
 	void (*follow)(const pid_t *pids, size_t n, void *arg);
 	void *follow_arg;
-	struct {
-		uint64_t what, until; /* what: hash_of() the request; until: ns */
-	} hung[HUNG_MAX];
-	size_t next_hung;
+	struct hung hung;
 };
 
 /* ---- the keeper ---- */
@@ -61,6 +55,7 @@ static int ask_keeper(struct examiner *e, const struct keeper_request *r, struct
 		n = channel__receive(e->keeper_sock, ret, sizeof(*ret), fds, 2, ret_n_fds, 0);
 	if (n != sizeof(*ret) || ret->n_pids > KEEPER_PROCESSES_MAX)
 		return n < 0 ? (int)n : -EPIPE;
+	hung__update(&e->hung, ret->pids, ret->n_pids);
 	if (e->follow)
 		e->follow(ret->pids, ret->n_pids, e->follow_arg);
 	return 0;
@@ -68,22 +63,28 @@ static int ask_keeper(struct examiner *e, const struct keeper_request *r, struct
 
 /* ---- lanes ---- */
 
-static void lane__close(struct examiner *e, struct lane *l)
+/* Returns whether a process of the lane waits for a file system and has not ended. */
+static bool lane__close(struct examiner *e, struct lane *l)
 {
 	struct keeper_request r = { .op = KEEPER_END };
-	struct keeper_reply reply;
+	struct keeper_reply reply = { 0 };
+	bool waits = false;
 	size_t n_fds;
 	int fds[2];
 
 	if (!l->open)
-		return;
+		return false;
 	memcpy(r.pair, l->pair, sizeof(r.pair));
 	close(l->requests);
 	close(l->answers);
 	l->open = false;
 	pthread_mutex_lock(&e->lock);
-	ask_keeper(e, &r, &reply, fds, &n_fds);
+	if (ask_keeper(e, &r, &reply, fds, &n_fds))
+		reply.n_pids = 0;
 	pthread_mutex_unlock(&e->lock);
+	for (size_t i = 0; i < reply.n_pids; i++)
+		waits |= reply.pids[i] == r.pair[0] || reply.pids[i] == r.pair[1];
+	return waits;
 }
 
 static int lane__open(struct examiner *e, struct lane *l)
@@ -200,42 +201,6 @@ static int lane__ask(struct examiner *e, struct lane *l, const struct lane_call 
 	return err;
 }
 
-/* ---- file systems that hung ---- */
-
-static uint64_t hash_of(const struct examine_request *r)
-{
-	uint64_t hash = 0xcbf29ce484222325ULL;
-
-	if (r->ino)
-		return (uint64_t)r->maj << 32 | r->min; /* the whole file system */
-	for (const char *p = r->path; *p; p++)
-		hash = (hash ^ (unsigned char)*p) * 0x100000001b3ULL;
-	return hash | 1ULL << 63;
-}
-
-static void note_hung(struct examiner *e, const struct examine_request *r, uint64_t waited)
-{
-	uint64_t now = now_ns();
-
-	pthread_mutex_lock(&e->lock);
-	e->hung[e->next_hung].what = hash_of(r);
-	e->hung[e->next_hung].until = now + (waited < LONG_NS ? SLOW_FOR : HUNG_FOR);
-	e->next_hung = (e->next_hung + 1) % HUNG_MAX;
-	pthread_mutex_unlock(&e->lock);
-}
-
-static bool has_hung(struct examiner *e, const struct examine_request *r)
-{
-	uint64_t what = hash_of(r), now = now_ns();
-	bool hung = false;
-
-	pthread_mutex_lock(&e->lock);
-	for (size_t i = 0; i < HUNG_MAX; i++)
-		hung |= e->hung[i].what == what && e->hung[i].until > now;
-	pthread_mutex_unlock(&e->lock);
-	return hung;
-}
-
 /* ---- life ---- */
 
 int examiner__new(struct examiner **ret)
@@ -288,6 +253,37 @@ void examiner__leave(struct examiner *e)
 	examiner__free(e);
 }
 
+static bool is_refused(struct examiner *e, const struct examine_request *r)
+{
+	bool is;
+
+	pthread_mutex_lock(&e->lock);
+	if (hung__any(&e->hung)) {
+		const struct keeper_request list = { .op = KEEPER_LIST };
+		struct keeper_reply reply;
+		size_t n_fds;
+		int fds[2];
+
+		ask_keeper(e, &list, &reply, fds, &n_fds); /* which of them have ended */
+	}
+	is = hung__refuses(&e->hung, r);
+	pthread_mutex_unlock(&e->lock);
+	return is;
+}
+
+/* Close a lane whose question failed with @err, after @waited ns. */
+static void end_lane(struct examiner *e, struct lane *l, const struct examine_request *r, int err,
+		     uint64_t waited)
+{
+	bool waits = lane__close(e, l);
+
+	if (!waits && err != -ETIMEDOUT)
+		return;
+	pthread_mutex_lock(&e->lock);
+	hung__note(&e->hung, r, l->pair, waited, waits);
+	pthread_mutex_unlock(&e->lock);
+}
+
 static int ask_lane(struct examiner *e, enum examiner_lane lane, const struct lane_call *c)
 {
 	const struct timespec ts = { c->deadline / 1000000000, c->deadline % 1000000000 };
@@ -295,16 +291,14 @@ static int ask_lane(struct examiner *e, enum examiner_lane lane, const struct la
 	uint64_t begin = now_ns();
 	int err;
 
-	if (has_hung(e, c->request))
+	if (is_refused(e, c->request))
 		return -EBUSY;
 	if (pthread_mutex_clocklock(&l->lock, CLOCK_MONOTONIC, &ts))
 		return -ETIMEDOUT;
 	err = lane__ask(e, l, c);
 	if (err)
-		lane__close(e, l);
+		end_lane(e, l, c->request, err, now_ns() - begin);
 	pthread_mutex_unlock(&l->lock);
-	if (err == -ETIMEDOUT)
-		note_hung(e, c->request, now_ns() - begin);
 	return err;
 }
 

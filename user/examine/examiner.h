@@ -44,8 +44,8 @@ struct examine_answer {
 
 /*
  * Ask, and wait until @deadline, ns. 0: @ret has a checked answer; -ETIMEDOUT: no answer came in
- * time; -EIO: the process died; -EBUSY: too many processes are stuck, or one hung on this file
- * system lately; -ECANCELED.
+ * time; -EIO: the process died; -EBUSY: too many processes are stuck, or some on file systems of
+ * this user, or one hung on this file system lately; -ECANCELED.
  */
 int examiner__ask(struct examiner *e, enum examiner_lane lane, struct examine_request *request,
 		  uint64_t deadline, struct examine_answer *ret);
