@@ -589,6 +589,16 @@ bool sched_timeline__is_off(const struct sched_timeline *t, uint32_t cpu, uint64
 	return c && i < c->n_offs && c->offs[i].from <= time;
 }
 
+uint64_t sched_timeline__first_gap(const struct sched_timeline *t, uint64_t from, uint64_t to)
+{
+	size_t i =
+		first_above(t->gaps, t->n_gaps, sizeof(*t->gaps), offsetof(struct gap, to), from);
+
+	if (i == t->n_gaps || t->gaps[i].from >= to)
+		return to;
+	return t->gaps[i].from > from ? t->gaps[i].from : from;
+}
+
 uint64_t sched_timeline__lost(const struct sched_timeline *t, uint64_t from, uint64_t to)
 {
 	size_t i =

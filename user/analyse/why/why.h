@@ -62,10 +62,10 @@ struct why_key {
 	const char *function; /* where it waited; NULL: unknown */
 	const char *call;     /* the system call; NULL: none */
 	uint32_t tid;
-	uint32_t who;	 /* waker, or task on the CPU; for a stop: who continued it */
+	uint32_t who; /* waker, or task on the CPU; for a stop: who continued it */
 	/* for a stop: who sent the signal; for a lock: who had it at the start; 0: not recorded */
 	uint32_t sender;
-	int32_t prio;	 /* WHY_QUEUED: priority of who */
+	int32_t prio; /* WHY_QUEUED: priority of who */
 	/* WHY_INTERRUPTED: the interrupt; WHY_QUEUED: the CPU; WHY_WAITED, WHY_SPUN: enum lock_kind */
 	uint32_t number;
 	uint8_t type;	 /* enum why_type */
@@ -110,6 +110,13 @@ enum why_quota {
 	WHY_QUOTA_HIDDEN, /* a quota, and, before 6.18, no stack shows it */
 };
 
+/* On how many CPUs may a task run? */
+enum why_affinity {
+	WHY_AFFINITY_UNKNOWN,
+	WHY_AFFINITY_ONE,
+	WHY_AFFINITY_SEVERAL,
+};
+
 struct why_question {
 	uint32_t tid; /* in the recorder's pid namespace */
 	/*
@@ -119,8 +126,9 @@ struct why_question {
 	uint64_t from, to;
 	uint32_t owner;	      /* as tid: the owner of what tid waits for at the end; 0: unknown */
 	enum why_quota quota; /* of tid's process, as known from sources other than events */
-	bool idle_policy;     /* tid has SCHED_IDLE, which no event tells */
-	char call[256];	      /* the system call that it is about: "open(...) = 3"; "": none */
+	enum why_affinity affinity; /* of tid, likewise */
+	bool idle_policy;	    /* tid has SCHED_IDLE, which no event tells */
+	char call[256]; /* the system call that it is about: "open(...) = 3"; "": none */
 	char comm
 		[SCHED_COMM]; /* tid's name at the end, if it is newer than its last event; "": unknown */
 };
@@ -138,6 +146,7 @@ int why__ask(struct why *w, const struct why_question *q, struct err *err);
 
 const struct why_node *why__root(const struct why *w); /* the interval begins at root->first */
 const struct sched_events *why__events(const struct why *w);
+enum why_affinity why__affinity_of(const struct why *w, uint32_t tid);
 /* As in the question; not always printable. */
 const char *why__call(const struct why *w);
 /* The total time of WHY_UNKNOWN, ns. */

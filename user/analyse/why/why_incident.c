@@ -90,6 +90,14 @@ static uint32_t owner_of(const json_t *trigger)
 	return json_is_true(json_object_get(trigger, "pending")) && tid <= INT32_MAX ? tid : 0;
 }
 
+/* @cpus: a list of CPUs, such as "0-3,7"; NULL: unknown */
+static enum why_affinity affinity_of(const char *cpus)
+{
+	if (!cpus || !cpus[0])
+		return WHY_AFFINITY_UNKNOWN;
+	return cpus[strcspn(cpus, "-,")] ? WHY_AFFINITY_SEVERAL : WHY_AFFINITY_ONE;
+}
+
 static void tell_of_trigger(const json_t *manifest, const json_t *trigger, struct why_question *q)
 {
 	const char *policy = text_of(json_object_get(trigger, "state"), "policy");
@@ -97,6 +105,7 @@ static void tell_of_trigger(const json_t *manifest, const json_t *trigger, struc
 	const char *call = text_of(trigger, "call");
 
 	q->quota = quota_of(trigger, text_of(json_object_get(manifest, "host"), "kernel"));
+	q->affinity = affinity_of(text_of(json_object_get(trigger, "state"), "cpus"));
 	q->owner = owner_of(trigger);
 	q->idle_policy = policy && !strcmp(policy, "idle");
 	snprintf(q->comm, sizeof(q->comm), "%s", comm ?: "");

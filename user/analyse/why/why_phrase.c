@@ -67,6 +67,23 @@ int why_verdict__add_left(struct buf *b, const struct why_node *n)
 	return buf__printf(b, "; it had to leave CPU %u, which went off line", n->key.soft - 1);
 }
 
+/* Another CPU idled meanwhile. */
+static int add_idle(struct buf *b, const struct why *w, const struct why_node *n)
+{
+	int err = buf__printf(b, ", while CPU %u idled: ", n->idle_cpu);
+
+	switch (why__affinity_of(w, n->key.tid)) {
+	case WHY_AFFINITY_ONE:
+		return err ?: buf__printf(b, "it may run on CPU %u only", n->key.number);
+	case WHY_AFFINITY_SEVERAL:
+		return err ?: buf__add_str(b, "it may run on others, and was not moved");
+	default:
+		return err
+			       ?: buf__printf(b, "it may run on CPU %u only, or was not moved",
+					      n->key.number);
+	}
+}
+
 static int add_queued(struct buf *b, const struct why *w, const struct why_node *n)
 {
 	char name[VERDICT_NAME];
@@ -76,9 +93,7 @@ static int add_queued(struct buf *b, const struct why *w, const struct why_node 
 			  why_verdict__name(w, n->key.who, name))
 		      ?: add_rank(b, n->key.prio, n->own_prio);
 	if (!err && n->idle_ns > n->ns / 2)
-		err = buf__printf(
-			b, ", while CPU %u idled: it may run on CPU %u only, or was not moved",
-			n->idle_cpu, n->key.number);
+		err = add_idle(b, w, n);
 	return err ?: why_verdict__add_left(b, n);
 }
 

@@ -243,14 +243,12 @@ static int explain_quota(struct why *w, struct why_node *parent, uint32_t tid,
 	return last < to ? explain_queued(w, parent, tid, s, later_time(from, last), to) : 0;
 }
 
-int why_runnable__explain(struct why *w, struct why_node *parent, uint32_t tid,
-			  const struct task_span *s, uint64_t from, uint64_t to)
+static int explain_runnable(struct why *w, struct why_node *parent, uint32_t tid,
+			    const struct task_span *s, uint64_t from, uint64_t to)
 {
 	enum quota_sign sign = why_quota__sign(w, s);
 	uint64_t first, last;
 
-	if (s->end_hidden)
-		return why__add_unknown(w, parent, tid, MISSING_HIDDEN, from, to);
 	if (w->collecting) /* resolve the names of timers: its stack may require them */
 		why_quota__renewed(w, s, &first, &last);
 	if (sign != QUOTA_NO_SIGN)
@@ -262,4 +260,37 @@ int why_runnable__explain(struct why *w, struct why_node *parent, uint32_t tid,
 	    (!w->events.recorded[SCHED_TIMER] || why_quota__renewed(w, s, &first, &last)))
 		return why__add_unknown(w, parent, tid, MISSING_QUOTA, from, to);
 	return explain_queued(w, parent, tid, s, from, to);
+}
+
+/*
+ * No event tells when @s ended. Until when is it known to have lasted? The task was then seen on a CPU,
+ * so it came there after the last other one had left it.
+ */
+static uint64_t runnable_until(const struct why *w, uint32_t tid, const struct task_span *s)
+{
+	const struct task_line *l = sched_timeline__task(&w->timeline, tid);
+	const struct cpu_line *c;
+	uint64_t until = s->from;
+	size_t i;
+
+	if (s + 1 >= l->v + l->n || s[1].state != TASK_RUNNING)
+		return s->from;
+	c = sched_timeline__cpu(&w->timeline, s[1].cpu);
+	i = c ? cpu_line__at(c, s->to - 1) : 0;
+	if (c && i < c->n && c->v[i].from > s->from && c->v[i].from < s->to)
+		until = c->v[i].from;
+	return sched_timeline__first_gap(&w->timeline, s->from, until);
+}
+
+int why_runnable__explain(struct why *w, struct why_node *parent, uint32_t tid,
+			  const struct task_span *s, uint64_t from, uint64_t to)
+{
+	uint64_t known;
+
+	if (!s->end_hidden)
+		return explain_runnable(w, parent, tid, s, from, to);
+	known = earlier_time(runnable_until(w, tid, s), to);
+	if (known > from && explain_queued(w, parent, tid, s, from, known))
+		return -ENOMEM;
+	return why__add_unknown(w, parent, tid, MISSING_HIDDEN, later_time(from, known), to);
 }

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Answers of why about events that are made up here: what a machine cannot be made to do at will. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyse/why/sched_tasks.h"
+#include "analyse/why/why_impl.h"
+#include "analyse/why/why_verdict.h"
+
+#define MS	1000000ULL
+#define SUBJECT 1
+#define HOG	2
+#define OTHER	3
+
+/* Events are added in the order of time, and recorded from 1 ms on. */
+static struct why *story_begin(void)
+{
+	struct why *w;
+
+	assert_int_equal(why__new(&w), 0);
+	assert_int_equal(sched_tasks__new(&w->events.tasks), 0);
+	w->events.v = calloc(64, sizeof(*w->events.v));
+	assert_non_null(w->events.v);
+	w->events.cap = 64;
+	w->events.begin = MS;
+	memset(w->events.recorded, 1, sizeof(w->events.recorded));
+	return w;
+}
+
+static struct sched_event *happens(struct why *w, uint64_t ms, enum sched_kind kind, uint32_t cpu,
+				   uint32_t tid, uint32_t other)
+{
+	struct sched_event *e = &w->events.v[w->events.n++];
+
+	assert_true(w->events.n <= w->events.cap);
+	*e = (struct sched_event){ .time = ms * MS,
+				   .kind = kind,
+				   .cpu = cpu,
+				   .tid = tid,
+				   .other = other,
+				   .prio = 120,
+				   .other_prio = 120 };
+	w->events.end = e->time;
+	for (int i = 0; i < 2; i++)
+		assert_non_null(sched_tasks__get(w->events.tasks, i ? other : tid));
+	return e;
+}
+
+/* @tid stays runnable if @blocks is false. */
+static void switches(struct why *w, uint64_t ms, uint32_t cpu, uint32_t tid, uint32_t next,
+		     bool blocks)
+{
+	happens(w, ms, SCHED_SWITCH, cpu, tid, next)->arg = blocks;
+}
+
+static void moves(struct why *w, uint64_t ms, uint32_t tid, uint32_t to)
+{
+	happens(w, ms, SCHED_MIGRATE, 0, HOG, tid)->arg = to;
+}
+
+static void asked(struct why *w, struct why_question q, uint64_t from, uint64_t to)
+{
+	struct err err = { 0 };
+
+	q.tid = SUBJECT;
+	q.from = from * MS;
+	q.to = to * MS;
+	assert_int_equal(why__ask(w, &q, &err), 0);
+}
+
+static char *as_ms(uint64_t ns, char *buf, size_t size)
+{
+	snprintf(buf, size, "%llums", (unsigned long long)(ns / MS));
+	return buf;
+}
+
+/* What node @i of the tree says, the largest first; "20ms waited ...". */
+static void says(const struct why *w, int i, const char *want)
+{
+	const struct why_node *n = why__root(w)->child;
+	struct buf b = { 0 };
+
+	for (; i; i--) {
+		assert_non_null(n);
+		n = n->next;
+	}
+	assert_non_null(n);
+	assert_int_equal(buf__printf(&b, "%dms ", (int)(n->ns / MS)), 0);
+	assert_int_equal(why_verdict__phrase(&b, w, n, as_ms), 0);
+	assert_string_equal(b.data, want);
+	buf__free(&b);
+}
+
+static void waits_beside_an_idle_cpu(struct why *w)
+{
+	switches(w, 1, 0, OTHER, 0, true);
+	switches(w, 10, 1, SUBJECT, HOG, false);
+	switches(w, 30, 1, HOG, SUBJECT, false);
+	switches(w, 40, 0, 0, OTHER, true);
+}
+
+static void test_beside_an_idle_cpu(void **state)
+{
+	static const char *const why[] = {
+		[WHY_AFFINITY_UNKNOWN] = "it may run on CPU 1 only, or was not moved",
+		[WHY_AFFINITY_ONE] = "it may run on CPU 1 only",
+		[WHY_AFFINITY_SEVERAL] = "it may run on others, and was not moved",
+	};
+	char want[160];
+
+	for (int i = WHY_AFFINITY_UNKNOWN; i <= WHY_AFFINITY_SEVERAL; i++) {
+		struct why *w = story_begin();
+
+		waits_beside_an_idle_cpu(w);
+		asked(w, (struct why_question){ .affinity = i, .quota = WHY_QUOTA_NONE }, 10, 30);
+		snprintf(want, sizeof(want),
+			 "20ms waited for CPU 1 behind ?/2 (of the same priority), while CPU 0 "
+			 "idled: %s",
+			 why[i]);
+		says(w, 0, want);
+		why__free(w);
+	}
+}
+
+/* The switch to the subject is missing, as on machines that hide what an idle CPU does. */
+static void test_hidden_end(void **state)
+{
+	struct why *w = story_begin();
+
+	switches(w, 10, 1, SUBJECT, HOG, false);
+	switches(w, 30, 1, HOG, 0, true);
+	switches(w, 35, 1, SUBJECT, HOG, false);
+	asked(w, (struct why_question){ 0 }, 10, 35);
+	says(w, 0, "20ms waited for CPU 1 behind ?/2 (of the same priority)");
+	says(w, 1, "5ms unknown: it was switched in or woken, and no event was recorded of it");
+	why__free(w);
+}
+
+/* It may have run while records were lost. */
+static void test_hidden_end_behind_a_gap(void **state)
+{
+	struct why *w = story_begin();
+
+	switches(w, 10, 1, SUBJECT, HOG, false);
+	happens(w, 20, SCHED_GAP, 0, 0, 0)->value = 12 * MS;
+	switches(w, 30, 1, HOG, 0, true);
+	switches(w, 35, 1, SUBJECT, HOG, false);
+	asked(w, (struct why_question){ 0 }, 10, 35);
+	says(w, 0, "23ms unknown: it was switched in or woken, and no event was recorded of it");
+	says(w, 1, "2ms waited for CPU 1 behind ?/2 (of the same priority)");
+	why__free(w);
+}
+
+/* A CPU that the task has left is idle; that is no quota. */
+static void test_after_a_move(void **state)
+{
+	struct why *w = story_begin();
+
+	switches(w, 1, 0, OTHER, HOG, true);
+	switches(w, 10, 1, SUBJECT, OTHER, false);
+	moves(w, 11, SUBJECT, 0);
+	switches(w, 12, 1, OTHER, 0, true);
+	switches(w, 30, 0, HOG, SUBJECT, false);
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	says(w, 0,
+	     "19ms waited for CPU 0 behind ?/2 (of the same priority), while CPU 1 idled: it may "
+	     "run "
+	     "on CPU 0 only, or was not moved");
+	says(w, 1, "1ms waited for CPU 1 behind ?/3 (of the same priority)");
+	why__free(w);
+}
+
+static void cpu_goes(struct why *w, uint64_t ms, uint32_t cpu, int from, int to)
+{
+	struct sched_event *e = happens(w, ms, SCHED_CPUHP, 0, HOG, 0);
+
+	e->arg = cpu;
+	e->value = from;
+	e->prio = to;
+}
+
+static void test_cpu_off_line(void **state)
+{
+	struct why *w = story_begin();
+
+	switches(w, 1, 0, OTHER, HOG, true);
+	cpu_goes(w, 9, 1, 236, 144);
+	switches(w, 10, 1, SUBJECT, 0, false);
+	moves(w, 10, SUBJECT, 0);
+	cpu_goes(w, 15, 1, 144, 0);
+	switches(w, 30, 0, HOG, SUBJECT, false);
+	switches(w, 35, 0, SUBJECT, HOG, false);
+	cpu_goes(w, 36, 1, 1, 236);
+	switches(w, 40, 0, HOG, SUBJECT, false);
+	asked(w, (struct why_question){ 0 }, 10, 40);
+	says(w, 0,
+	     "20ms waited for CPU 0 behind ?/2 (of the same priority); it had to leave CPU 1, "
+	     "which "
+	     "went off line");
+	says(w, 2, "5ms computed");
+	why__free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_beside_an_idle_cpu),
+		cmocka_unit_test(test_hidden_end),
+		cmocka_unit_test(test_hidden_end_behind_a_gap),
+		cmocka_unit_test(test_after_a_move),
+		cmocka_unit_test(test_cpu_off_line),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
