@@ -114,7 +114,9 @@ static int add_of_process(struct search *s, const char *pid, const char *link, c
 	}
 	if (found < 0)
 		return 0; /* the process may have ended, or unmapped the file */
-	if (!stat(name, &own) && own.st_dev == st.st_dev && own.st_ino == st.st_ino)
+	/* in our namespaces the name may lead to another file system */
+	if (!probe_reader__reach(name) && !stat(name, &own) && own.st_dev == st.st_dev &&
+	    own.st_ino == st.st_ino)
 		return probe_files_add(s->found, name, name, &st);
 	return probe_files_add(s->found, link, name, &st);
 }
