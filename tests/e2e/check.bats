@@ -5,6 +5,8 @@
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
 load helpers
+load memory_group
+load disk
 
 setup() {
 	common_setup
@@ -14,6 +16,8 @@ setup() {
 teardown() {
 	[[ ! ${open_dir-} ]] || rm -rf "$open_dir"
 	common_teardown
+	memory_group_remove
+	disk_remove
 }
 
 check() { # ARGUMENTS...
@@ -219,6 +223,119 @@ two_rules() {
 	[[ $(<"$BATS_TEST_TMPDIR/live.err") == *'this never fires, by what was measured: the largest of '* ]] ||
 		fail "$(cat "$BATS_TEST_TMPDIR/live.err")"
 	same "warnings" "$(grep -c 'warning: this' "$BATS_TEST_TMPDIR/live.err")" 2
+}
+
+# Rules on the source: one that fires each time, and one that never does.
+often_and_never() { # NAME SOURCE [CONDITION]
+	cat >>"$RULES" <<-EOF
+		[rule-often-$1]
+		when = $2 > 1ns
+		${3:+if = $3}
+		cooldown = 0
+		max-dumps = 1 in 24h
+		[rule-never-$1]
+		when = $2 > 20h
+		${3:+if = $3}
+	EOF
+}
+
+often() { # NAME WHEN [CONDITION]
+	cat >>"$RULES" <<-EOF
+		[rule-often-$1]
+		when = $2
+		${3:+if = $3}
+		cooldown = 0
+		max-dumps = 1 in 24h
+	EOF
+}
+
+# More than a hundred values of each source
+make_values() {
+	local pids=()
+	"$WORKLOADS/burn" --seconds 2 --threads 3 >/dev/null &
+	pids+=($!)
+	"$WORKLOADS/slow_syscall" --comm "$victim" --call clock_nanosleep --ms 3 --times 110 >/dev/null &
+	pids+=($!)
+	"$WORKLOADS/user_func" --comm "$victim" --call slow --ms 1 --times 110 >/dev/null &
+	pids+=($!)
+	"$WORKLOADS/user_func" --comm "$victim" --call pair --ms 1 --times 110 >/dev/null &
+	pids+=($!)
+	dd if=/dev/zero of="$disk" bs=4k count=150 oflag=direct conv=notrunc status=none &
+	pids+=($!)
+	(in_memory_group cat "$BATS_TEST_TMPDIR/file" >/dev/null) &
+	pids+=($!)
+	# shellcheck disable=SC2016 # of that shell
+	unshare -n bash -c 'ip link set lo up; for i in {1..110}; do (: <>/dev/tcp/127.0.0.1/9); done' 2>/dev/null || true
+	wait "${pids[@]}"
+}
+
+@test "--live finds the rules on each source that would fire always, or never" {
+	need_root
+	need_btf
+	need_tracepoints
+	local program=$WORKLOADS/user_func
+	unshare -n ip link set lo up 2>/dev/null || skip "no network namespaces here"
+	memory_group_make 8388608
+	truncate -s 64M "$BATS_TEST_TMPDIR/file"
+	disk_make 8M
+	printf '[session-s]\nrun = -e cs --overwrite -a\n' >"$RULES"
+	often_and_never runqlat runqlat
+	often_and_never blocked blocked
+	often_and_never offcpu offcpu "comm == \"$victim\""
+	often_and_never call syscall:clock_nanosleep "comm == \"$victim\""
+	often_and_never connect connect
+	often_and_never blkio blkio
+	often_and_never device blkio.device
+	often_and_never hardirq hardirq
+	often_and_never softirq 'softirq:*'
+	often_and_never reclaim reclaim
+	often_and_never span 'sched:sched_wakeup -> sched:sched_switch by p.pid = next.pid'
+	often_and_never function "uprobe:$program:user_func_slow"
+	often_and_never places "usdt:$program:frbpf_test:tick -> uprobe:$program:user_func_hit by tid"
+	often hit sched:sched_switch
+	often probe "usdt:$program:frbpf_test:tick"
+	often failure 'connect fails'
+	often share 'oncpu > 1% in 100ms'
+	often hang 'pending(offcpu) > 1ms' "comm == \"$victim\""
+	often silence 'absent(syscall:acct) > 100ms'
+	often pair 'all of rule:often-runqlat, rule:often-span within 1h'
+	cat >>"$RULES" <<-EOF
+		[rule-never-share]
+		when = softirq:sched,timer,rcu > 1000% in 2s per rule
+		[rule-never-learns]
+		when = syscall:clock_nanosleep > p99.99 * 4
+		if = comm == "$victim"
+		learn = 1s
+		[rule-never-pair]
+		when = rule:never-runqlat then rule:often-runqlat within 1s
+		[rule-some-hang]
+		when = pending(offcpu) > 20h
+		if = comm == "$victim"
+		[rule-some-share]
+		when = softirq:* > 99% in 10m
+	EOF
+	"$FRBPF" check --json --live 2m "$RULES" </dev/null >"$BATS_TEST_TMPDIR/live" 2>"$BATS_TEST_TMPDIR/live.err" 3>&- &
+	pid=$!
+	wait_until 60 grep -qs 'watching for 2m' "$BATS_TEST_TMPDIR/live.err" || fail "$(cat "$BATS_TEST_TMPDIR/live.err")"
+	make_values
+	kill -TERM "$pid"
+	wait "$pid"
+	jq -e '.live.rules | map(select((.name | startswith("often")) != (.fires == "always") or
+		(.name | startswith("never")) != (.fires == "never"))) | . == []' "$BATS_TEST_TMPDIR/live" >/dev/null ||
+		fail "$(jq -c '.live.rules[]' "$BATS_TEST_TMPDIR/live")"
+}
+
+@test "--live finds that a rule on pressure always fires" {
+	need_root
+	need_btf
+	cat /proc/pressure/cpu >/dev/null 2>&1 || skip "no PSI: /proc/pressure"
+	printf '[session-s]\nrun = -e cs --overwrite -a\n' >"$RULES"
+	often psi 'psi:cpu some > 1ms in 2s'
+	"$FRBPF" check --json --live 7s "$RULES" </dev/null >"$BATS_TEST_TMPDIR/live" 2>"$BATS_TEST_TMPDIR/live.err" 3>&- &
+	pid=$!
+	"$WORKLOADS/burn" --seconds 8 --threads $((2 * $(nproc))) >/dev/null
+	wait "$pid"
+	jq -e '.live.rules[0].fires == "always"' "$BATS_TEST_TMPDIR/live" || fail "$(jq -c .live "$BATS_TEST_TMPDIR/live")"
 }
 
 @test "--live of an unprivileged user fails with a message" {

@@ -89,6 +89,11 @@ static void print_seen(const json_t *rule)
 		printf("; nothing of its kind was seen");
 		return;
 	}
+	if (!json_object_get(rule, "max_seen_ns")) {
+		printf("; what it waits for came %" PRIu64 " times",
+		       (uint64_t)json_integer_value(seen));
+		return;
+	}
 	printf("; largest seen %s of %" PRIu64 ", threshold %s",
 	       units__format_duration(json_integer_value(json_object_get(rule, "max_seen_ns")), a,
 				      sizeof(a)),
@@ -135,7 +140,9 @@ static json_t *json_live_rule(const struct rule_conf *rule, const struct live_ru
 				    json_string(rate == MEASURED_ALWAYS ? "always" : "never"));
 	if (j && l->has_seen) {
 		json_object_set_new(j, "seen", json_integer((json_int_t)l->seen.matched));
-		json_object_set_new(j, "max_seen_ns", json_integer((json_int_t)l->seen.max_value));
+		if (!rule->when.silence)
+			json_object_set_new(j, "max_seen_ns",
+					    json_integer((json_int_t)l->seen.max_value));
 	}
 	return j;
 }
@@ -143,22 +150,20 @@ static json_t *json_live_rule(const struct rule_conf *rule, const struct live_ru
 static int try_live(struct check *c)
 {
 	_cleanup_free_ struct live_rule *st = calloc(c->rs->n_rules + 1, sizeof(*st));
+	_cleanup_free_ enum measured_rate *rates = calloc(c->rs->n_rules + 1, sizeof(*rates));
 	json_t *rules = json_array();
 	struct diags d = { 0 };
 	struct err err = { 0 };
 	uint64_t ns;
 
-	if (!st || live__run(c->rs, c->opts->live, st, &ns, &err)) {
-		log_error("%s", st ? err.msg : "out of memory");
+	if (!st || !rates || live__run(c->rs, c->opts->live, st, &ns, &err)) {
+		log_error("%s", st && rates ? err.msg : "out of memory");
 		json_decref(rules);
 		return EXIT_FAILED;
 	}
-	for (size_t i = 0; i < c->rs->n_rules; i++) {
-		const struct rule_conf *rule = &c->rs->rules[i];
-
-		json_array_append_new(
-			rules, json_live_rule(rule, &st[i], measured__judge(rule, &st[i], ns, &d)));
-	}
+	measured__judge(c->rs, st, ns, rates, &d);
+	for (size_t i = 0; i < c->rs->n_rules; i++)
+		json_array_append_new(rules, json_live_rule(&c->rs->rules[i], &st[i], rates[i]));
 	if (!c->opts->json)
 		cmd_print_diags(&d);
 	diags__free(&d);

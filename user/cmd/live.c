@@ -57,6 +57,32 @@ struct trial {
 	struct frbpf_rule_state *states; /* one per rule and copy */
 };
 
+/* Can a copy of the rule see what it compares? */
+static bool is_shadowed(const struct rule_conf *rule)
+{
+	const struct when *when = &rule->when;
+
+	if (when->source == FRBPF_SOURCE_APP) /* only the recorder receives messages */
+		return false;
+	if (when->silence || when__has_values(when))
+		return true;
+	/* the subject of a span that has ended may be another one */
+	return when->pending && !(rule->expr.n_nodes && (when->source == FRBPF_SOURCE_SPAN ||
+							 when->source == FRBPF_SOURCE_PROBE_SPAN));
+}
+
+/* Make @when about everything that it compares. */
+static void when_lower(struct when *when)
+{
+	if (when->silence) {
+		when->silence = 0;
+		return;
+	}
+	when->pending = false;
+	when->threshold = 0;
+	when->learn = (struct when_learn){ 0 };
+}
+
 static int trial__make(const struct ruleset *rs, struct trial *t)
 {
 	*t = (struct trial){
@@ -71,11 +97,11 @@ static int trial__make(const struct ruleset *rs, struct trial *t)
 	for (size_t i = 0; i < rs->n_rules && rs->n_rules + t->n_shadows < FRBPF_MAX_RULES; i++) {
 		struct rule_conf *shadow = &t->rules[rs->n_rules + t->n_shadows];
 
-		if (!when__has_values(&rs->rules[i].when))
+		if (!is_shadowed(&rs->rules[i]))
 			continue;
 		*shadow = rs->rules[i];
 		shadow->id = ~shadow->id;
-		when__drop_threshold(&shadow->when);
+		when_lower(&shadow->when);
 		shadow->quiet = true;
 		shadow->count = shadow->cooldown = (struct rate){ 0 };
 		t->shadow_of[t->n_shadows++] = i;

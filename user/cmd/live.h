@@ -12,8 +12,9 @@
 struct live_rule {
 	struct frbpf_rule_state counted;
 	/*
-	 * Matches without the threshold. Unknown for rules without a threshold, and if there are
-	 * too many rules to attach each twice.
+	 * What a lower threshold would match: each value, or for a share of time each sum. For what
+	 * is pending, the values of what has ended; for absence, what was heard. Unknown for rules
+	 * without a threshold, for messages, and if there are too many rules to attach each twice.
 	 */
 	bool has_seen;
 	struct frbpf_rule_state seen;

@@ -78,34 +78,117 @@ static void warn_rule(const struct ruleset *rs, const struct rule_conf *rule, co
 
 #define SEEN_ENOUGH  100 /* values needed to estimate the largest to come */
 #define OUT_OF_REACH 100 /* a threshold is out of reach if it is so many times the largest value */
+#define RATE_ENOUGH  10	 /* values needed to estimate how many will come */
 
-enum measured_rate measured__judge(const struct rule_conf *rule, const struct live_rule *live,
-				   uint64_t ns, struct diags *d)
+/* Does it fire more often than it may dump, or as soon as it is loaded? */
+static bool judge_always(const struct rule_conf *rule, const struct live_rule *live, uint64_t ns,
+			 struct diags *d)
 {
 	const struct rate *max = &rule->max_dumps;
-	uint64_t fired = live->counted.fired, seen = live->has_seen ? live->seen.matched : 0,
-		 largest = live->seen.max_value, limit = when__limit(&rule->when);
-	char a[32], b[32], c[32];
+	uint64_t fired = live->counted.fired;
+	char a[32], b[32];
 
+	units__format_duration(ns, a, sizeof(a));
 	if (!rule->quiet && max->n && fired > 1 &&
 	    (double)fired * (double)max->window > (double)max->n * (double)ns) {
 		diags__warn(d, rule->src, rule->when_span,
 			    "this always fires: %llu times in %s, but its max-dumps allows %u in "
 			    "%s; `frbpf tune` finds a threshold",
-			    (unsigned long long)fired, units__format_duration(ns, a, sizeof(a)),
-			    max->n, units__format_duration(max->window, b, sizeof(b)));
+			    (unsigned long long)fired, a, max->n,
+			    units__format_duration(max->window, b, sizeof(b)));
+		return true;
+	}
+	if (!rule->when.silence || !live->has_seen || live->seen.matched || !live->counted.matched)
+		return false;
+	diags__warn(d, rule->src, rule->when_span,
+		    "this always fires, by what was measured: nothing that it waits for came in %s",
+		    a);
+	return true;
+}
+
+/* Fewer than half of the values that a percentile needs will come in the time of `learn`. */
+static bool judge_learning(const struct rule_conf *rule, uint64_t seen, uint64_t ns,
+			   struct diags *d)
+{
+	const struct when_learn *learn = &rule->when.learn;
+	double to_come = (double)seen * (double)learn->window / (double)(ns ?: 1);
+	char a[32];
+
+	if (!learn->percentile || seen < RATE_ENOUGH ||
+	    to_come * 2 >= (double)when_learn__least(learn))
+		return false;
+	diags__warn(d, rule->src, rule->when_span,
+		    "this never fires, by what was measured: some %.0f values come in %s, and it "
+		    "learns from %llu; set a longer 'learn', or a lower percentile",
+		    to_come, units__format_duration(learn->window, a, sizeof(a)),
+		    (unsigned long long)when_learn__least(learn));
+	return true;
+}
+
+static bool judge_threshold(const struct rule_conf *rule, const struct live_rule *live, uint64_t ns,
+			    struct diags *d)
+{
+	uint64_t largest = live->seen.max_value, limit = rule->when.threshold;
+	char a[32], b[32];
+
+	if (live->seen.matched < SEEN_ENOUGH || largest >= limit / OUT_OF_REACH ||
+	    rule->when.share.window > ns)
+		return false;
+	diags__warn(d, rule->src, rule->when_span,
+		    "this never fires, by what was measured: the largest of %llu values in %s is "
+		    "%s, and the threshold is %llu times that",
+		    (unsigned long long)live->seen.matched,
+		    units__format_duration(ns, a, sizeof(a)),
+		    units__format_duration(largest, b, sizeof(b)),
+		    (unsigned long long)(limit / (largest ?: 1)));
+	return true;
+}
+
+static enum measured_rate judge_rule(const struct rule_conf *rule, const struct live_rule *live,
+				     uint64_t ns, struct diags *d)
+{
+	bool never;
+
+	if (judge_always(rule, live, ns, d))
 		return MEASURED_ALWAYS;
+	/* what hangs, or does not come, is unlike what was seen so far */
+	if (live->counted.matched || !live->has_seen || rule->when.silence || rule->when.pending)
+		return MEASURED_SOMETIMES;
+	never = judge_learning(rule, live->seen.matched, ns, d) ||
+		judge_threshold(rule, live, ns, d);
+	return never ? MEASURED_NEVER : MEASURED_SOMETIMES;
+}
+
+/* The part of @rule that never fires; NULL: none. */
+static const struct when_part *dead_part(const struct ruleset *rs, const struct rule_conf *rule,
+					 const enum measured_rate *rates)
+{
+	for (uint32_t k = 0; k < rule->when.parts.n; k++) {
+		for (size_t i = 0; i < rs->n_rules; i++) {
+			if (rs->rules[i].id == rule->when.parts.v[k].id &&
+			    rates[i] == MEASURED_NEVER)
+				return &rule->when.parts.v[k];
+		}
 	}
-	if (!live->counted.matched && seen >= SEEN_ENOUGH && largest < limit / OUT_OF_REACH) {
-		diags__warn(d, rule->src, rule->when_span,
-			    "this never fires, by what was measured: the largest of %llu values in "
-			    "%s is %s, and the threshold is %llu times that",
-			    (unsigned long long)seen, units__format_duration(ns, a, sizeof(a)),
-			    units__format_duration(largest, c, sizeof(c)),
-			    (unsigned long long)(limit / (largest ?: 1)));
-		return MEASURED_NEVER;
+	return NULL;
+}
+
+void measured__judge(const struct ruleset *rs, const struct live_rule *live, uint64_t ns,
+		     enum measured_rate *ret, struct diags *d)
+{
+	for (size_t i = 0; i < rs->n_rules; i++)
+		ret[i] = judge_rule(&rs->rules[i], &live[i], ns, d);
+	for (size_t i = 0; i < rs->n_rules; i++) {
+		const struct rule_conf *rule = &rs->rules[i];
+		const struct when_part *part = dead_part(rs, rule, ret);
+
+		if (!part)
+			continue;
+		ret[i] = MEASURED_NEVER;
+		diags__warn(d, rule->src, part->at,
+			    "this never fires, by what was measured, as rule %s does not",
+			    part->name);
 	}
-	return MEASURED_SOMETIMES;
 }
 
 /* Warn about matches that the running recorder dropped because the rule had used up its dumps. */

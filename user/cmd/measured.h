@@ -17,10 +17,11 @@ void measured__warn(const struct ruleset *rs, const struct location_hint *hint, 
 
 enum measured_rate { MEASURED_SOMETIMES, MEASURED_ALWAYS, MEASURED_NEVER };
 /*
- * Judge @rule by what was seen of it in @ns. Warns in @d if it fires more often than it may dump,
- * or if its threshold is out of reach.
+ * Judge the rules of @rs by what was seen of them in @ns; ret[i] is for rule i. Warns in @d of each
+ * that fires more often than it may dump, as soon as it is loaded, or never: its threshold is out of
+ * reach, it has too little to learn from, or is about a rule that never fires.
  */
-enum measured_rate measured__judge(const struct rule_conf *rule, const struct live_rule *live,
-				   uint64_t ns, struct diags *d);
+void measured__judge(const struct ruleset *rs, const struct live_rule *live, uint64_t ns,
+		     enum measured_rate *ret, struct diags *d);
 
 #endif
