@@ -18,12 +18,13 @@ teardown() {
 }
 
 is_watching() {
-	grep -q 'watching for' "$BATS_TEST_TMPDIR/messages"
+	grep -qs "watching for" "$BATS_TEST_TMPDIR/messages"
 }
 
 # Until finish_tune; the answer is in $answer.
 start_tune() { # ARGUMENTS...
 	answer=$BATS_TEST_TMPDIR/answer
+	rm -f "$BATS_TEST_TMPDIR/messages"
 	timeout -k 5 120 "$FRBPF" tune --for 100s --json "$@" >"$answer" 2>"$BATS_TEST_TMPDIR/messages" </dev/null 3>&- &
 	tuner=$!
 	wait_until 60 is_watching || fail "$(cat "$BATS_TEST_TMPDIR/messages")"
