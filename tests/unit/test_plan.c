@@ -363,7 +363,7 @@ static uint64_t address_of_timer(const char *function, void *arg)
 
 static void evidence_of_this_kernel(void **state)
 {
-	const struct evidence_kernel kernel = { is_not_of_irq, address_of_timer, NULL };
+	const struct evidence_kernel kernel = { is_not_of_irq, address_of_timer, NULL, true };
 	const struct evidence_names none = { .n = 0 };
 	struct buf line = { 0 }, lacking = { 0 };
 
@@ -389,6 +389,41 @@ static void evidence_of_this_kernel(void **state)
 	assert_string_equal(lacking.data, "compaction:mm_compaction_end");
 	buf__free(&line);
 	buf__free(&lacking);
+}
+
+/* Where no BPF program can write, the tracepoints of interrupts stand for what it would. */
+static void evidence_without_programs(void **state)
+{
+	const struct evidence_kernel kernel = { is_not_of_irq, address_of_timer, NULL, false };
+	const struct evidence_names none = { .n = 0 };
+	struct buf line = { 0 }, lacking = { 0 };
+
+	assert_int_equal(evidence__line(EVIDENCE_BRIEF, &kernel, &none, 1 << 20, &line, &lacking),
+			 0);
+	assert_null(strstr(line.data, "name=interrupt"));
+	assert_non_null(strstr(lacking.data, "irq:softirq_exit"));
+	buf__free(&line);
+	buf__free(&lacking);
+}
+
+/* BPF programs write only into events of all tasks. */
+static void evidence_of_some_tasks(void **state)
+{
+	struct planned p = plan_text("[session-all]\nrun = evidence -m 1M\n"
+				     "[session-one]\nrun = evidence -p 1 -m 1M\n"
+				     "[session-user]\nrun = evidence --uid 0 -m 1M\n");
+	const struct session_conf *s = p.rs->sessions;
+
+	if (!access("/sys/kernel/btf/vmlinux", F_OK) && !geteuid()) {
+		assert_non_null(strstr(s[0].run, "name=interrupt"));
+		assert_null(strstr(s[0].run, "irq:softirq_entry"));
+	}
+	for (int i = 1; i < 3; i++) {
+		assert_null(strstr(s[i].run, "name=interrupt"));
+		assert_non_null(strstr(s[i].run, "irq:irq_handler_entry"));
+		assert_non_null(strstr(s[i].run, "irq:softirq_exit"));
+	}
+	release(&p);
 }
 
 static void evidence_full(void **state)
@@ -568,6 +603,8 @@ int main(void)
 		cmocka_unit_test(evidence_of_named),
 		cmocka_unit_test(evidence_of_this_kernel),
 		cmocka_unit_test(evidence_full),
+		cmocka_unit_test(evidence_without_programs),
+		cmocka_unit_test(evidence_of_some_tasks),
 		cmocka_unit_test(evidence_is_modest),
 		cmocka_unit_test(shipped_files),
 		cmocka_unit_test(memory),

@@ -12,6 +12,9 @@
 #include "common/rights.h"
 #include "daemon/evidence.h"
 #include "daemon/plan.h"
+#include "detect/engine/load_error.h"
+#include "record/privilege.h"
+#include "record/record_opts.h"
 #include "record/session.h"
 #include "rules/text.h"
 #include "rules/units.h"
@@ -27,6 +30,7 @@
 
 #define BRIEF (1U << EVIDENCE_BRIEF)
 #define FULL  (1U << EVIDENCE_FULL)
+#define UNFED (1U << 31) /* whatever the level, if no BPF program can write events */
 
 /*
  * Stacks are recorded only where they explain something: what a task waits in, and who wakes it for
@@ -39,7 +43,7 @@ static const struct evidence_event {
 	const char *filter;
 	bool of_subject;      /* stacks of the named threads are copied */
 	const char *function; /* only timers with this function */
-	unsigned levels;      /* those that have it, BRIEF, FULL; 0: all */
+	unsigned levels;      /* those that have it, BRIEF, FULL, UNFED; 0: all */
 } evidence_events[] = {
 	/* who had which CPU; the stack of an idle CPU is not worth its space */
 	{ "sched", "sched_switch", true, "prev_pid != 0", true },
@@ -66,10 +70,10 @@ static const struct evidence_event {
 	/* who stopped or woke whom with a signal */
 	{ "signal", "signal_generate", false },
 	/* time that interrupts took from a running task */
-	{ "irq", "irq_handler_entry", .levels = FULL },
-	{ "irq", "irq_handler_exit", .levels = FULL },
-	{ "irq", "softirq_entry", .levels = FULL },
-	{ "irq", "softirq_exit", .levels = FULL },
+	{ "irq", "irq_handler_entry", .levels = FULL | UNFED },
+	{ "irq", "irq_handler_exit", .levels = FULL | UNFED },
+	{ "irq", "softirq_entry", .levels = FULL | UNFED },
+	{ "irq", "softirq_exit", .levels = FULL | UNFED },
 	/* where a block request was meanwhile */
 	{ "block", "block_rq_insert" },
 	{ "block", "block_rq_issue" },
@@ -187,6 +191,16 @@ static int table_event_add(const struct evidence_event *e, const struct evidence
 	return err;
 }
 
+/* Does evidence of @level have the event? */
+static bool event_is_of(const struct evidence_event *e, enum evidence_level level, bool feeds)
+{
+	unsigned is = 1U << level | (feeds ? 0 : UNFED);
+
+	if (!feeds && !e->system && e->levels) /* others stand for it */
+		return false;
+	return !e->levels || e->levels & is;
+}
+
 int evidence__line(enum evidence_level level, const struct evidence_kernel *kernel,
 		   const struct evidence_names *names, size_t ring_bytes, struct buf *line,
 		   struct buf *lacking)
@@ -197,7 +211,7 @@ int evidence__line(enum evidence_level level, const struct evidence_kernel *kern
 	for (size_t i = 0; i < ARRAY_SIZE(evidence_events) && !err; i++) {
 		const struct evidence_event *e = &evidence_events[i];
 
-		if (e->levels && !(e->levels & 1U << level))
+		if (!event_is_of(e, level, kernel->feeds))
 			continue;
 		if (!e->system || kernel->has(e->system, e->name, kernel->arg))
 			err = table_event_add(e, kernel, names, &shares, line);
@@ -307,10 +321,38 @@ static void session_names(const struct ruleset *rs, size_t session, struct evide
 				evidence__add_names(&rs->rules[r], ret);
 }
 
+/* Do the options after `evidence` name tasks or cgroups? Their errors are reported later. */
+static bool options_have_target(const struct session_conf *s)
+{
+	struct record_opts *o = NULL;
+	struct diags ignored = { 0 };
+	bool has = false;
+
+	if (!record_opts__parse(s->src, s->evidence_options, sysconf(_SC_PAGESIZE), &ignored, &o))
+		has = record_opts__has_target(o);
+	record_opts__free(o);
+	diags__free(&ignored);
+	return has;
+}
+
+/* Can BPF programs write into the events of the session? Only into those of all tasks. */
+static bool session_feeds(const struct ruleset *rs, const struct session_conf *s)
+{
+	const struct privilege *missing[PRIVILEGES_MAX];
+	size_t n = privilege__missing(missing);
+	struct err err;
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(missing[i]->name, "CAP_BPF"))
+			return false;
+	return !rs->of_tasks && !load_error__check_kernel(&err) && !options_have_target(s);
+}
+
 static int session_make_line(struct ruleset *rs, size_t session, struct tracefs *tracefs)
 {
 	struct session_conf *s = &rs->sessions[session];
-	const struct evidence_kernel kernel = { event_exists, function_address, tracefs };
+	const struct evidence_kernel kernel = { event_exists, function_address, tracefs,
+						session_feeds(rs, s) };
 	struct buf line = { 0 }, lacking = { 0 };
 	struct evidence_names names;
 	int err;

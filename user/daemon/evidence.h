@@ -23,6 +23,7 @@ struct evidence_kernel {
 	bool (*has)(const char *system, const char *name, void *arg); /* this tracepoint */
 	uint64_t (*address)(const char *function, void *arg);	      /* 0: unknown or hidden */
 	void *arg;
+	bool feeds; /* BPF programs can write events of their own */
 };
 
 /*

@@ -111,6 +111,7 @@ struct ruleset {
 	struct daemon_conf daemon;
 	struct session_conf *sessions; /* owned */
 	size_t n_sessions;
+	bool of_tasks;		 /* the sessions record a command or some tasks; set by the caller */
 	bool default_sessions;	 /* the text has no sessions: these are defaults */
 	struct own_session *own; /* owned */
 	size_t n_own;

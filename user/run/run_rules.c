@@ -115,6 +115,15 @@ static int add_whens(const struct run_opts *opts, const struct ruleset *rs, stru
 	return err;
 }
 
+static int parse_text(const struct maker *m, struct source_text *src, struct ruleset **ret)
+{
+	int err = ruleset__parse(src, m->d, ret);
+
+	if (!err)
+		(*ret)->of_tasks = m->opts->scope != RUN_ALL;
+	return err;
+}
+
 /* Parse only rules and sessions of the command line, so that errors refer to it. */
 static int parse_command_line(const struct maker *m, struct ruleset **ret)
 {
@@ -126,7 +135,7 @@ static int parse_command_line(const struct maker *m, struct ruleset **ret)
 	err = err ?: add_whens(m->opts, NULL, &text);
 	err = err ?: source_text__make(COMMAND_LINE, text.data ? text.data : "", &src);
 	buf__free(&text);
-	return err ?: ruleset__parse(src, m->d, ret);
+	return err ?: parse_text(m, src, ret);
 }
 
 /*
@@ -164,7 +173,7 @@ static int parse_file(const struct maker *m, struct ruleset **ret)
 			again->pieces[again->n_pieces - 1].for_all = true;
 	}
 	buf__free(&text);
-	err = err ?: ruleset__parse(TAKE_PTR(again), m->d, ret);
+	err = err ?: parse_text(m, TAKE_PTR(again), ret);
 	source_text__free(src);
 	source_text__free(again);
 	return err;
