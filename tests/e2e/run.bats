@@ -358,7 +358,7 @@ refused() { # WANTED ARGUMENTS...
 }
 
 @test "bad input: one clear error, 125, nothing run and nothing made" {
-	refused 'no command: give one behind --' --when "$WHEN"
+	refused 'no command: give one after --' --when "$WHEN"
 	refused "command line: error: unknown unit 'mss'" --when 'runqlat > 20mss' --session '-e cpu-clock' --session '-e cpu-clock' -- touch ran
 	refused "unknown event" --when "$WHEN" --session '-e cpu-clok' -- touch ran
 	refused 'take one line each' --when $'runqlat > 1s\ndump = none' -- touch ran

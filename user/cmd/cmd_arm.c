@@ -65,13 +65,10 @@ const struct command cmd_arm = {
 	.run = run_arm,
 	.usage = "'WHEN' [--if E] [--for T] | --off RULE",
 	.summary = "a rule for now, beside those of the file; prints its name",
-	.help = "WHEN and E are what stands in `when` and `if` of a rules file. The rule dumps "
-		"every "
-		"session and has\n"
-		"the default cooldown. It lasts over reloads until T (such as 30m) has passed, or "
-		"until --off;\n"
-		"`frbpf status` shows it.\n\n"
-		"      --if E          only when that holds\n"
-		"      --for T         for that long; default: until --off\n"
+	.help = "WHEN and E are written as `when` and `if` in a rules file. The rule dumps\n"
+		"every session and has the default cooldown. It survives reloads, until T (such\n"
+		"as 30m) has passed or --off. `frbpf status` shows it.\n\n"
+		"      --if E          only if this condition holds\n"
+		"      --for T         for this long; default: until --off\n"
 		"      --off RULE      end it now\n",
 };

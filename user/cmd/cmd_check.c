@@ -269,14 +269,11 @@ const struct command cmd_check = {
 	.run = run_check,
 	.usage = "[--json] [--live T] [RULES|@NAME]...",
 	.summary = "what is wrong with RULES, and what loading them would do",
-	.help = "RULES defaults to " LOCATION_RULES ". Errors and warnings go to standard error, "
-		"the plan to\n"
-		"standard output: sources and what they attach to, rules, sessions, memory. It "
-		"needs no root; what\n"
-		"it could not look at, it says. Exit status 1: there are errors.\n\n"
-		"      --live T        attach the rules for T (such as 10s) and tell how often "
-		"each "
-		"matched;\n"
-		"                      nothing is recorded or dumped\n"
-		"      --json          all of it, for programs\n",
+	.help = "RULES defaults to " LOCATION_RULES ". Errors and warnings go to standard error.\n"
+		"The plan goes to standard output: sources and what they attach to, rules,\n"
+		"sessions, memory. Root is not needed; what could not be checked without it is\n"
+		"listed. Exit status 1: there are errors.\n\n"
+		"      --live T        attach the rules for T (such as 10s) and count the\n"
+		"                      matches of each; nothing is recorded or dumped\n"
+		"      --json          everything as JSON\n",
 };

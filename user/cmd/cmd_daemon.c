@@ -52,13 +52,12 @@ const struct command cmd_daemon = {
 	.name = "daemon",
 	.run = run_daemon,
 	.usage = "[start|stop|signal|ping]",
-	.summary = "as perf daemon: `alias perf=frbpf` and its users find what they know",
-	.help = "Without a command: the listing of perf daemon, as `status` has it. The commands "
-		"are those of\nfrbpf itself, with the same options, and say what perf's say. An "
-		"error "
-		"ends with\nstatus 255, as in perf.\n\n"
-		"  -f, --foreground    start: stay in front, log to standard error\n"
+	.summary = "the commands of perf daemon, for scripts that use it: `alias perf=frbpf`",
+	.help = "Without a command it lists the sessions, as `status` does. The commands are\n"
+		"those of frbpf, with the same options, and the output of perf's. After an\n"
+		"error the exit status is 255, as in perf.\n\n"
+		"  -f, --foreground    start: stay in the foreground, log to standard error\n"
 		"      --session S     signal, ping: only this session\n"
-		"  -v, --verbose       as of status, taken by every command\n"
-		"  -x[SEP]             as of status, taken by every command\n",
+		"  -v, --verbose       as for status; all commands accept it\n"
+		"  -x[SEP]             as for status; all commands accept it\n",
 };

@@ -223,19 +223,15 @@ const struct command cmd_diff = {
 	.run = run_diff,
 	.usage = "[-v] [--limit N] [--sort self|total] [--json] A B",
 	.summary = "what grew and what shrank between two recordings",
-	.help = "A and B are each a dump or another perf.data file, a folder (all perf.data* below "
-		"it, grouped by\n"
-		"session), or an incident as `frbpf show` takes it. Per session and event: "
-		"functions whose share of\n"
-		"the samples changed, alone (self) and with what they called (total), and what "
-		"that is a second of\n"
-		"window. A change with ~ is no greater than such a number of samples differs by "
-		"chance. Where\n"
-		"sched:sched_switch was recorded: the time that tasks were off their CPUs, by the "
-		"stack and the\n"
-		"state they left in.\n\n"
+	.help = "A and B are each a perf.data file, such as a dump; a folder (all perf.data*\n"
+		"below it, grouped by session); or an incident as for `frbpf show`. For each\n"
+		"session and event, it prints the functions whose share of the samples changed,\n"
+		"alone (self) and with their callees (total), and the change per second of\n"
+		"window. A change marked ~ may be chance, given the number of samples. If\n"
+		"sched:sched_switch was recorded, it also prints the time off CPU, by stack and\n"
+		"state.\n\n"
 		"      --limit N       rows of each table (20; 0: all)\n"
 		"      --sort WHAT     by the change of `self` or of `total`\n"
-		"      --json          all of it, for programs\n"
-		"  -v, --verbose       which modules have no symbols, and why\n",
+		"      --json          everything as JSON\n"
+		"  -v, --verbose       also modules without symbols, and why\n",
 };

@@ -139,20 +139,14 @@ const struct command cmd_events = {
 	.run = run_events,
 	.usage = "[-v] [--json] [--options | GLOB]",
 	.summary = "what may stand in `when` and in -e here",
-	.help = "The second column says where it may stand: in `when` of a rule, in -e of a "
-		"session, "
-		"or both.\n"
-		"GLOB is matched against the whole name: 'sched:*', '*cache*'. Without root the "
-		"tracepoints may be\n"
-		"missing, which is said. 'uprobe:PATH:GLOB' lists functions of a program, "
-		"'usdt:PATH:GLOB' its static probes.\n\n"
-		"  -v, --verbose       with the fields of each and their types; for a source those "
-		"of "
-		"`if`, each\n"
-		"                      also as current.FIELD\n"
-		"      --options       the options of perf record on a `run =` line instead: "
-		"taken, "
-		"no-op, refused,\n"
-		"                      and what each does here, or why not\n"
-		"      --json          all of it, for programs\n",
+	.help = "The second column says where a name can be used: in `when` of a rule, in -e of\n"
+		"a session, or both. GLOB is matched against the whole name: 'sched:*',\n"
+		"'*cache*'. Without root, tracepoints may be missing; then a message says so.\n"
+		"'uprobe:PATH:GLOB' lists functions of a program, 'usdt:PATH:GLOB' its static\n"
+		"probes.\n\n"
+		"  -v, --verbose       also fields with their types; for a source, the fields\n"
+		"                      of `if`, which also exist as current.FIELD\n"
+		"      --options       instead, the options of perf record on a `run =` line:\n"
+		"                      taken, no-op or refused, with the effect or the reason\n"
+		"      --json          everything as JSON\n",
 };

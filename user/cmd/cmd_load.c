@@ -470,14 +470,12 @@ const struct command cmd_load = {
 	.run = run_load,
 	.usage = "[-f] [RULES|@NAME]...",
 	.summary = "check RULES, then start the daemon with them or give them to the running one",
-	.help = "RULES defaults to " LOCATION_RULES "; @NAME is one that comes with frbpf:\n"
-		"@latency @disk @memory @crash @network @function @interrupts. Of several files, "
-		"each rule dumps\n"
-		"the sessions of its own file, and equal sessions are recorded once. Returns when "
-		"all sessions\n"
-		"record and all rules are attached, or fails with the reason and changes "
-		"nothing.\n\n"
-		"  -f, --foreground    start one and stay in front, log to standard error\n",
+	.help = "RULES defaults to " LOCATION_RULES "; @NAME is a shipped file: @latency @disk\n"
+		"@memory @crash @network @function @interrupts. Of several files, each rule\n"
+		"dumps the sessions of its own file, and equal sessions are recorded once. It\n"
+		"returns when all sessions record and all rules are attached. On an error it\n"
+		"changes nothing.\n\n"
+		"  -f, --foreground    start one in the foreground, log to standard error\n",
 };
 
 const struct command cmd_start = {
@@ -486,7 +484,7 @@ const struct command cmd_start = {
 	.usage = "[-f] [--config FILE]",
 	.summary = "start the daemon, as perf daemon does; fails when one runs already",
 	.help = "FILE defaults to " LOCATION_RULES ", then to perf's own configuration\n"
-		"(/etc/perfconfig, ~/.perfconfig), where that says a base. It is loaded again when "
-		"it changes,\nunless it says watch = no; sessions that end are dumped.\n\n"
-		"  -f, --foreground    stay in front, log to standard error\n",
+		"(/etc/perfconfig, ~/.perfconfig) if that names a base. When the file changes,\n"
+		"it is loaded again, unless it has watch = no. Sessions that end are dumped.\n\n"
+		"  -f, --foreground    stay in the foreground, log to standard error\n",
 };

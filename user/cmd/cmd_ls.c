@@ -264,9 +264,8 @@ const struct command cmd_ls = {
 	.run = run_ls,
 	.usage = "[--causes] [--json]",
 	.summary = "incidents and what fired them",
-	.help = "      --causes        one line for each cause that `frbpf why` finds, the rarest "
-		"first\n"
-		"      --json          their manifests, in an array; of those removed what is "
-		"kept,\n"
-		"                      with \"removed\": why\n",
+	.help = "      --causes        one line per cause that `frbpf why` found, the rarest\n"
+		"                      first\n"
+		"      --json          the manifests, as an array; of a removed incident what\n"
+		"                      is kept, with the reason as \"removed\"\n",
 };

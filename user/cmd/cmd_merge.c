@@ -159,14 +159,10 @@ const struct command cmd_merge = {
 	.run = run_merge,
 	.usage = "[-f] -o FILE RECORDING...",
 	.summary = "one perf.data file from several, in the order of time",
-	.help = "A RECORDING is a dump or another perf.data file of the same machine, a folder "
-		"(all "
-		"perf.data* below\n"
-		"it), or an incident as `frbpf show` takes it. What overlapping windows have in "
-		"common is in FILE\n"
-		"once. Times must be of one clock: with `perf record -k CLOCK_MONOTONIC` those of "
-		"perf "
-		"are.\n\n"
-		"  -o, --output FILE   where the result goes\n"
-		"  -f, --force         replace FILE if it is there\n",
+	.help = "A RECORDING is a perf.data file of this machine, such as a dump; a folder (all\n"
+		"perf.data* below it); or an incident as for `frbpf show`. Records that several\n"
+		"files contain are written once. All times must be from one clock: record with\n"
+		"`perf record -k CLOCK_MONOTONIC`.\n\n"
+		"  -o, --output FILE   the merged file\n"
+		"  -f, --force         replace FILE if it exists\n",
 };

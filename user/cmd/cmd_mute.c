@@ -53,8 +53,8 @@ const struct command cmd_mute = {
 	.run = run_mute,
 	.usage = "RULE [--for T] | --off RULE",
 	.summary = "silence a rule: its matches are counted, it dumps nothing",
-	.help = "It lasts over reloads until T (such as 30m) has passed, or until --off; "
-		"`frbpf status` shows it.\n\n"
-		"      --for T         for that long; default: until --off\n"
+	.help = "It survives reloads, until T (such as 30m) has passed or --off. `frbpf status`\n"
+		"shows it.\n\n"
+		"      --for T         for this long; default: until --off\n"
 		"      --off           end it now\n",
 };

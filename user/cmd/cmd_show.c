@@ -145,10 +145,10 @@ static void print_trigger(const json_t *t, const char *what)
 	       (long long)json_integer_value(json_object_get(t, "cpu")));
 	print_parts(t);
 	if (json_is_true(json_object_get(t, "contradicted")))
-		printf("  false      what was recorded contradicts it, first at %s\n",
+		printf("  false      the recording contradicts it, first at %s\n",
 		       str(json_object_get(t, "contradicted_time"), "utc"));
 	if (str(t, "cannot_tell")[0])
-		printf("  unproven   cannot tell whether what was recorded contradicts it: %s\n",
+		printf("  unproven   cannot tell whether the recording contradicts it: %s\n",
 		       str(t, "cannot_tell"));
 	if (str(t, "call")[0])
 		printf("  call       %s\n", str(t, "call"));
@@ -432,13 +432,11 @@ const struct command cmd_show = {
 	.run = run_show,
 	.usage = "[--json | --kallsyms DIR] [INCIDENT|PATH]",
 	.summary = "one incident: what fired, who suffered, where the files are",
-	.help = "INCIDENT is its time or any unambiguous part of it, RULE:last, or last (the "
-		"default);\n"
-		"PATH that of a dump or a manifest, or a folder with incidents (a base, or that of "
-		"a "
-		"run).\n\n"
+	.help = "INCIDENT is its time or any unambiguous part of it, RULE:last, or last (the\n"
+		"default). PATH is a dump, a manifest, or a folder with incidents (a base, or\n"
+		"that of a run).\n\n"
 		"      --json          the manifest, with `why`\n"
-		"      --kallsyms DIR  write the kernel's symbols to DIR, as perf's build-id cache "
-		"has them:\n"
-		"                      for looking at the dumps on another machine\n",
+		"      --kallsyms DIR  write the kernel's symbols to DIR, in the layout of\n"
+		"                      perf's build-id cache, to read the dumps on another\n"
+		"                      machine\n",
 };

@@ -342,9 +342,8 @@ const struct command cmd_status = {
 	.run = run_status,
 	.usage = "[-v] [-x[SEP]] [--json]",
 	.summary = "what runs: daemon, sessions, rules",
-	.help = "  -v, --verbose       with directories, memory, latencies, losses, and the "
-		"seconds that each "
-		"session holds\n"
+	.help = "  -v, --verbose       also directories, memory, latencies, losses, and the\n"
+		"                      seconds that each session holds\n"
 		"  -x[SEP]             daemon and sessions as perf daemon -x prints them; SEP: ,\n"
-		"      --json          all of it, for programs\n",
+		"      --json          everything as JSON\n",
 };

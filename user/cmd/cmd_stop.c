@@ -98,5 +98,5 @@ const struct command cmd_stop = {
 	.run = run_stop,
 	.usage = "",
 	.summary = "write what is under way, then end the daemon",
-	.help = "It has ended when this returns; where none runs that is said, and no failure.\n",
+	.help = "Returns when the daemon has ended. If none runs, it says so and succeeds.\n",
 };

@@ -80,16 +80,16 @@ static void print_limits(const struct trial_rule *r, const struct retrace_told *
 	char text[256];
 
 	if (maybe)
-		printf("  not told: %" PRIu64 " more may match; recordings do not tell %s\n", maybe,
+		printf("  unknown:  %" PRIu64 " more may match; recordings do not tell %s\n", maybe,
 		       trial_rule__fields(r, r->doubtful, text, sizeof(text))[0]
 			       ? text
 			       : "what these calls waited at");
 	if (told->open && !r->conf->when.pending)
-		printf("  not told: %" PRIu64 " of its source had lasted longer, and had not ended "
+		printf("  unknown:  %" PRIu64 " of its source had lasted longer, and had not ended "
 		       "when the recordings did: up to %s\n",
 		       told->open, units__format_duration(told->open_largest, text, sizeof(text)));
 	if (told->given_up)
-		printf("  not told: %" PRIu64 " whose end was not recorded\n", told->given_up);
+		printf("  unknown:  %" PRIu64 " whose end was not recorded\n", told->given_up);
 	if (told->stand_in)
 		puts("  sched_wakeup was not recorded: waits begin at sched_waking");
 	while (*line) {
@@ -320,12 +320,12 @@ const struct command cmd_test = {
 	.run = run_test,
 	.usage = "[-v] [--json] RULES DUMP...",
 	.summary = "try rules on recordings: what would have fired",
-	.help = "RULES is a rules file, or @NAME. DUMP is a dump or another perf.data file, a "
-		"folder of them, or an\nincident as `frbpf show` takes it. No root, no daemon. "
-		"Prints for each rule how often and when it\nwould have fired, and what the "
-		"recordings do not tell. They need every hit of the tracepoints\nthat a source is "
-		"measured with, on all CPUs: sched:sched_switch and sched:sched_wakeup for "
-		"runqlat ...\n\n"
-		"      --json          all of it, for programs\n"
+	.help = "RULES is a rules file, or @NAME. DUMP is a perf.data file, such as a dump; a\n"
+		"folder of them; or an incident as for `frbpf show`. Needs neither root nor a\n"
+		"daemon. For each rule it prints how often and when it would have fired, and\n"
+		"what the recordings cannot tell. They need every hit of the source's\n"
+		"tracepoints, on all CPUs: for runqlat these are sched:sched_switch and\n"
+		"sched:sched_wakeup.\n\n"
+		"      --json          everything as JSON\n"
 		"  -v, --verbose       every time at which a rule would have fired\n",
 };

@@ -145,10 +145,9 @@ const struct command cmd_trigger = {
 	.run = run_trigger,
 	.usage = "NAME [DURATION] [KEY=VALUE...]",
 	.summary = "send a message, for rules with `when = app:NAME`",
-	.help = "Any user may send one. It has been sent when the exit status is 0; what comes of "
-		"it "
-		"is up to the rules. Within `frbpf run` it goes to that recording "
-		"(" LOCATION_APP_ENV "), unless --base or --config say otherwise.\n\n"
+	.help = "Any user may send messages. Exit status 0 means that it was sent; rules decide\n"
+		"what happens then. Within `frbpf run` (" LOCATION_APP_ENV " is set) it goes to\n"
+		"that recording, unless --base or --config is given.\n\n"
 		"  DURATION            how long it took until now, such as 812ms\n"
 		"  KEY=VALUE           for the `if` of rules, such as status=500\n",
 };

@@ -377,15 +377,13 @@ const struct command cmd_tune = {
 	.run = run_tune,
 	.usage = "[--if E] [--for T] [--json] WHEN",
 	.summary = "measure a source, and find the threshold of a rule on it",
-	.help = "WHEN is that of a rule, such as 'runqlat' or 'syscall:fsync'; a threshold behind "
-		"it counts for "
-		"nothing.\nPrints how many values there were of which size, and for 20, 5 and 1 "
-		"incidents a day "
-		"the lines of a rule.\nNothing is recorded; each value costs up to a microsecond "
-		"while it runs.\n\n"
-		"      --if E          only of what the condition holds for, as `if` of a rule\n"
-		"      --for T         measure for T, such as 10m; default 1m, Ctrl-C ends it "
-		"earlier\n"
-		"      --json          all of it, for programs\n",
+	.help = "WHEN is that of a rule, such as 'runqlat' or 'syscall:fsync'; a threshold is\n"
+		"ignored. Prints the distribution of the values, and lines of a rule for 20, 5\n"
+		"and 1 incidents a day. Nothing is recorded; each value costs up to a\n"
+		"microsecond meanwhile.\n\n"
+		"      --if E          only values for which the condition holds\n"
+		"      --for T         measure for T, such as 10m; default 1m, Ctrl-C ends it\n"
+		"                      earlier\n"
+		"      --json          everything as JSON\n",
 	.no_base = true,
 };

@@ -227,18 +227,16 @@ const struct command cmd_why = {
 	.run = run_why,
 	.usage = "[-v] [--json] [INCIDENT | -i FILE --tid TID [--from T] [--to T]]",
 	.summary = "who made the subject wait, with the proof",
-	.help = "From what was recorded alone: no root, no daemon. The first line is the verdict; "
-		"below it, every "
-		"part of the\ntime with its cause, and what the waker of each wait did meanwhile. "
-		"What no event "
-		"tells is called unknown.\nINCIDENT is as for `frbpf show`, or the path of a "
-		"manifest, a dump, or "
-		"a folder with incidents.\n\n"
-		"  -i, --input FILE    any perf.data file with sched:sched_switch, or a folder of "
-		"them\n"
-		"      --tid TID       of this thread\n"
-		"      --from SECONDS  from then on, as perf script prints times\n"
-		"      --to SECONDS    until then\n"
-		"  -v, --verbose       all of the tree\n"
-		"      --json          all of it, for programs\n",
+	.help = "Uses recordings alone: needs neither root nor a daemon. The first line is the\n"
+		"verdict. Below it is each part of the time with its cause, and what the waker\n"
+		"of each wait did meanwhile. Time that no event explains is called unknown.\n"
+		"INCIDENT is as for `frbpf show`, or the path of a manifest, a dump, or a\n"
+		"folder with incidents.\n\n"
+		"  -i, --input FILE    a perf.data file with sched:sched_switch, or a folder of\n"
+		"                      them\n"
+		"      --tid TID       the thread to explain\n"
+		"      --from SECONDS  begin of the interval, in the time of perf script\n"
+		"      --to SECONDS    end of the interval\n"
+		"  -v, --verbose       the whole tree\n"
+		"      --json          everything as JSON\n",
 };

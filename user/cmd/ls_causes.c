@@ -33,8 +33,9 @@ static int add_incident(json_t *groups, const struct incidents *v, size_t i, con
 		if (!g || json_object_set_new(groups, key.data, g))
 			err = -ENOMEM;
 	}
+	/* "why" is that of the last incident */
 	if (!err &&
-	    (json_object_set(g, "why", why) || /* of the last incident */
+	    (json_object_set(g, "why", why) ||
 	     json_array_append_new(json_object_get(g, "incidents"), json_string(v->names[i]))))
 		err = -ENOMEM;
 	buf__free(&key);

@@ -398,7 +398,7 @@ static bool check_bench(const struct parser *p)
 	bool compared = o->baseline || o->save_baseline || o->against;
 
 	if (!o->run.command)
-		return wrong_usage(p, "no command: give one behind --");
+		return wrong_usage(p, "no command: give one after --");
 	if (o->force && !o->save_baseline)
 		return wrong_usage(p, "--force is about --save-baseline, which is not given");
 	if (o->strict && !o->baseline && !o->against)
@@ -424,7 +424,7 @@ static bool check_run(const struct parser *p)
 	const struct run_opts *o = p->opts;
 
 	if (!o->command && o->scope == RUN_TREE)
-		return wrong_usage(p, "no command: give one behind --, or -a, -p or --cgroup");
+		return wrong_usage(p, "no command: give one after --, or -a, -p or --cgroup");
 	if (!o->command && o->as_user)
 		return wrong_usage(p, "--user is about a command, and none is given");
 	if (!o->command && o->optional)
