@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Raw data of the events that BPF programs write into the rings of sessions: see user/detect/feed/.
- * As in frbpf.h, whoever includes it has the types of the kernel.
+ * As for frbpf.h, the includer provides the kernel's types.
  */
 #ifndef FRBPF_FED_RECORDS_H
 #define FRBPF_FED_RECORDS_H
 
-/* The raw data of every tracepoint begins with it. */
+/* The begin of the raw data of every tracepoint. */
 struct frbpf_raw_common {
 	__u16 type;
 	__u8 flags, preempt_count;
 	__s32 pid;
 };
 
-/* What a task waits for. The values are in the format of frbpf:lock_wait. */
+/* What a task waits for. The format of frbpf:lock_wait has these values. */
 enum frbpf_lock {
 	FRBPF_LOCK_MUTEX = 1,
 	FRBPF_LOCK_RWSEM_READ,	  /* to read; a writer has it */
 	FRBPF_LOCK_RWSEM_WRITE,	  /* to write; a writer has it, or its owner is unknown */
-	FRBPF_LOCK_RWSEM_READERS, /* to write; readers have it, the owner is the last that came */
+	FRBPF_LOCK_RWSEM_READERS, /* to write; readers have it, the owner is the last of them */
 	FRBPF_LOCK_SPINLOCK,
 	FRBPF_LOCK_RWLOCK_READ,
 	FRBPF_LOCK_RWLOCK_WRITE,
@@ -32,11 +32,11 @@ enum frbpf_lock {
 	FRBPF_LOCK_POSIX,    /* the owner is a process */
 };
 
-/* When a wait for a lock begins, or, if the task spun only, ends. */
+/* Written when a wait for a lock begins; if the task only spun, when it ends. */
 struct frbpf_lock_wait {
 	struct frbpf_raw_common common;
-	__u64 lock;    /* address; of a futex that in its process */
-	__u64 spun_ns; /* for so long the task has spun up to now */
+	__u64 lock;    /* address; of a futex: in its process */
+	__u64 spun_ns; /* time that the task has spun so far */
 	__u32 what;    /* enum frbpf_lock */
 	__u32 owner;   /* tid in the initial namespace; 0: unknown */
 	char owner_comm[16]; /* "": unknown */
@@ -48,11 +48,11 @@ _Static_assert((sizeof(struct frbpf_lock_wait) + 4) % 8 == 0, "the kernel does n
 
 #define FRBPF_INTERRUPT_SEVERAL 0xffffffffU
 
-/* When an interrupt or softirq ends that was long, or many short ones together took long. */
+/* Written when a long interrupt or softirq ends, or when short ones have added up. */
 struct frbpf_interrupt {
 	struct frbpf_raw_common common;
-	__u64 ns;     /* for so long it ran, or they ran */
-	__u32 number; /* line of the interrupt, or vector; FRBPF_INTERRUPT_SEVERAL: of several lines */
+	__u64 ns;     /* time of it, or of all of them */
+	__u32 number; /* line of the interrupt, or vector; FRBPF_INTERRUPT_SEVERAL: several lines */
 	__u32 soft;   /* 1: a softirq */
 	__u32 times;  /* number of them */
 } __attribute__((packed));

@@ -600,7 +600,7 @@ struct frbpf_trigger {
 	__u32 text_is; /* 0: there is none; 1: a path; 2 + n: the string of argument n */
 };
 
-/* A pending event that fired a rule. `begin` and `id` are what its source knows it by. */
+/* A pending event that fired a rule. Its source identifies it by `begin` and `id`. */
 struct frbpf_followed_key {
 	__u64 rule_id;
 	__u64 begin; /* ns */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writes frbpf:interrupt into the rings of a session: an interrupt or softirq that ran for long
- * has ended. Shorter ones are summed, and told together if they took much of the time: their
- * tracepoints would fill the rings.
+ * Writes frbpf:interrupt into the rings of a session when a long interrupt or softirq ends. Short
+ * ones are added up, and written as one event if they took much of the time: their own tracepoints
+ * would fill the rings.
  */
 #include "vmlinux.h"
 
@@ -16,24 +16,26 @@
 char LICENSE[] SEC("license") = "GPL";
 
 #define LEAST_NS  10000	  /* a shorter one explains nothing by itself */
-#define SUM_NS	  1000000 /* for so long, at least, they are summed */
-#define SUM_SHARE 20	  /* 1 / the share of the time that a sum must have */
+#define SUM_NS	  1000000 /* the least time over which they are added up */
+#define SUM_SHARE 20	  /* 1 / the share of that time that is worth an event */
 
-#define LINES	FRBPF_SOFTIRQ_VECS /* the sum of all interrupts, behind those of the softirqs */
-#define N_SUMS	16		   /* a power of 2: the verifier follows a mask */
+#define LINES	FRBPF_SOFTIRQ_VECS /* index of the sum of all interrupts, after those of softirqs */
+#define N_SUMS	16		   /* a power of 2: the verifier understands a mask */
 #define NO_TIME 0
 
 _Static_assert(LINES < N_SUMS, "room for all sums");
 
-/* Short ones, since the first of them began */
+/* Sum of short ones, since the first of them began */
 struct sum {
 	__u64 since, ns;
 	__u32 times, number;
 };
 
-/* An interrupt may end between two instructions of a program for softirqs: they share no field. */
+/*
+ * Softirqs and interrupts use separate fields: an interrupt may end within a program for softirqs.
+ */
 struct of_cpu {
-	__u64 begun[2]; /* of the softirq and of the interrupt that run; NO_TIME: none */
+	__u64 begun[2]; /* begin of the running softirq and interrupt; NO_TIME: none */
 	struct sum sums[N_SUMS];
 };
 
@@ -92,7 +94,7 @@ static __always_inline int interrupt_end(void *ctx, bool soft, __u32 number)
 
 	if (!c || sum > LINES)
 		return 0;
-	barrier_var(sum); /* the compiler would remove the mask below */
+	barrier_var(sum); /* otherwise the compiler removes the mask below */
 	begun = c->begun[!soft];
 	c->begun[!soft] = NO_TIME;
 	now = bpf_ktime_get_ns();

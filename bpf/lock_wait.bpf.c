@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writes frbpf:lock_wait into the rings of a session: a task begins to wait for a lock, whose owner
- * is read then, as it may have another one at the trigger. Waits for which a task sleeps are written
- * when they begin. Those for which it only spins are written when they end, if they were long.
+ * Writes frbpf:lock_wait into the rings of a session when a task begins to wait for a lock. The
+ * event has the lock's owner at that time, which may be another one at the trigger. If the task
+ * sleeps, the event is written when the wait begins. If it only spins, it is written when the wait
+ * ends, if it was long.
  *
- * Owners of locks of the kernel are in the locks; spinlocks have none. The owner of a mutex of glibc
- * stands beside its futex. A file lock has that of the process that blocks it.
+ * Kernel locks contain their owner, except spinlocks. A glibc mutex has it beside its futex. For a
+ * file lock, the owner is the process that blocks it.
  */
 #include "vmlinux.h"
 
@@ -26,9 +27,9 @@ char LICENSE[] SEC("license") = "GPL";
 #define LCB_F_MUTEX  (1U << 5)
 
 #define SPUN_LEAST_NS 50000	/* shorter ones explain nothing */
-#define SPIN_LOST_NS  100000000 /* one that began so long ago has lost its end */
+#define SPIN_LOST_NS  100000000 /* the end of one that began so long ago was missed */
 
-/* include/linux/fs.h: the lock is taken by another, and the task waits for it */
+/* include/linux/fs.h: the lock is taken, so the task waits */
 #define FILE_LOCK_DEFERRED 1
 
 /* include/uapi/linux/futex.h */
@@ -43,15 +44,15 @@ char LICENSE[] SEC("license") = "GPL";
 #define MUTEX_CONTENDED 2
 #define MUTEX_OWNER	2
 
-/* A lock that is spun for */
+/* A lock for which a task spins */
 struct spin {
 	__u64 lock, since;
 	struct frbpf_lock_wait wait;
 };
 
 /*
- * The one of this CPU: a task that spins is not preempted. An interrupt may spin, too, while it
- * does: that is left out.
+ * The one of this CPU: a spinning task is not preempted. An interrupt may spin meanwhile: it is
+ * left out.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -79,7 +80,7 @@ static __always_inline void rwsem_read(struct frbpf_lock_wait *w, void *lock, bo
 	if (write)
 		w->what = owner & RWSEM_READER_OWNED ? FRBPF_LOCK_RWSEM_READERS
 						     : FRBPF_LOCK_RWSEM_WRITE;
-	if (write || !(owner & RWSEM_READER_OWNED)) /* a reader does not wait for another one */
+	if (write || !(owner & RWSEM_READER_OWNED)) /* a reader does not wait for other readers */
 		owner_read(w, owner);
 }
 
@@ -126,7 +127,7 @@ int BPF_PROG(lw_begin, void *lock, __u32 flags)
 		wait_fill(&s->wait, lock, flags);
 		return 0;
 	}
-	if (s->lock == (__u64)lock) { /* a mutex: it spun first */
+	if (s->lock == (__u64)lock) { /* a mutex: the task spun first */
 		w.spun_ns = now - s->since;
 		s->lock = 0;
 	}
@@ -173,16 +174,21 @@ int BPF_PROG(lw_posix, struct inode *inode, struct file_lock *lock, int ret)
 	return file_lock_wait(ctx, lock, ret, FRBPF_LOCK_POSIX);
 }
 
-/* Are its tids, as its own memory has them, those of the daemon's namespace? */
+/* Do the tids in its memory belong to the daemon's namespace? */
 static __always_inline bool shares_namespace(struct task_struct *task)
 {
-	/* by a copy: before 6.2 nothing unknown may be added to a pointer that the verifier knows */
+	/*
+	 * a copy: before 6.2 no unknown offset may be added to a pointer that the verifier tracks
+	 */
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
 
 	return pid && pid_ns_innermost((__u64)pid) == daemon_pidns;
 }
 
-/* Fill in the owner of the futex that @regs waits for. False: it is no mutex, or not known. */
+/*
+ * Fill in the owner of the futex that @regs waits for. False: it is no mutex, or the owner is
+ * unknown.
+ */
 static __always_inline bool futex_read(struct frbpf_lock_wait *w, struct pt_regs *regs)
 {
 	__u32 op = syscall_second_arg(regs) & FUTEX_CMD_MASK, word[MUTEX_OWNER + 1] = {};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whose data does a kernel thread write to a disk? A page of a file tells it: the file is below
- * the base directory or not. Nobody owns what has no file: journals, metadata, flushes. These may
- * be ours while a dump is written.
+ * Whose data does a kernel thread write to a disk? For pages of a file: ours, if the file is below
+ * the base directory. Journals, metadata and flushes have no file; they may be ours while a dump is
+ * written.
  *
  *	request --> bio --> page --> inode --> its name in a directory --> .. --> the base?
  */
@@ -17,19 +17,19 @@
 #define S_IFBLK 0060000
 
 #define PAGE_MAPPING_FLAGS 3UL /* include/linux/page-flags.h */
-#define BASE_DEPTH	   4   /* a file of ours is at most so many directories below the base */
+#define BASE_DEPTH	   4   /* our files are at most so many directories below the base */
 
-static __always_inline __u64 own_place(__u32 slot)
+static __always_inline __u64 suppress_value(__u32 slot)
 {
 	__u64 *place = bpf_map_lookup_elem(&suppress_times, &slot);
 
 	return place ? *place : 0;
 }
 
-/* May dumps go to the disk @dev? Only then a kernel thread may write there for us. */
+/* May dumps go to the disk @dev? A kernel thread may only write there for us. */
 static __always_inline bool is_own_disk(__u64 dev)
 {
-	__u64 disk = own_place(FRBPF_SUPPRESS_DISK);
+	__u64 disk = suppress_value(FRBPF_SUPPRESS_DISK);
 
 	return !disk || disk == dev;
 }
@@ -37,7 +37,7 @@ static __always_inline bool is_own_disk(__u64 dev)
 /* Is the file below the base? Its name is held while it is open. */
 static __always_inline bool is_below_base(struct inode *inode)
 {
-	__u64 base = own_place(FRBPF_SUPPRESS_BASE_INODE);
+	__u64 base = suppress_value(FRBPF_SUPPRESS_BASE_INODE);
 	struct hlist_node *name = BPF_CORE_READ(inode, i_dentry.first);
 	struct dentry *dentry;
 	__u32 i;
@@ -54,24 +54,24 @@ static __always_inline bool is_below_base(struct inode *inode)
 }
 
 /*
- * May what is written to the file be ours? A file of another file system may hold ours, as that
- * of a loop device does. It does not if we know the only disk of ours.
+ * May what is written to the file be our data? A file of another file system may contain ours, like
+ * that of a loop device, unless our only disk is known.
  */
 __noinline int inode_may_be_ours(__u64 addr)
 {
 	struct inode *inode = (struct inode *)addr;
-	__u64 dev = own_place(FRBPF_SUPPRESS_BASE_DEV);
+	__u64 dev = suppress_value(FRBPF_SUPPRESS_BASE_DEV);
 	__u32 type = BPF_CORE_READ(inode, i_mode) & S_IFMT;
 
 	if (!dev || !bpf_core_field_exists(inode->i_dentry) ||
 	    !bpf_core_field_exists(struct dentry, d_u.d_alias))
 		return true;
 	if (type == S_IFBLK) /* metadata of the file system on it */
-		return !own_place(FRBPF_SUPPRESS_DISK) || BPF_CORE_READ(inode, i_rdev) == dev;
+		return !suppress_value(FRBPF_SUPPRESS_DISK) || BPF_CORE_READ(inode, i_rdev) == dev;
 	if (type != S_IFREG && type != S_IFDIR)
 		return true;
 	if (BPF_CORE_READ(inode, i_sb, s_dev) != dev)
-		return !own_place(FRBPF_SUPPRESS_DISK);
+		return !suppress_value(FRBPF_SUPPRESS_DISK);
 	return is_below_base(inode);
 }
 
@@ -98,7 +98,7 @@ __noinline int bio_may_be_ours(__u64 addr)
 	if (at & PAGE_MAPPING_FLAGS)
 		return false;
 	inode = BPF_CORE_READ((struct address_space *)at, host);
-	/* otherwise it is memory of another kind, such as a copy for a journal */
+	/* otherwise it is another kind of memory, such as a copy for a journal */
 	if (!inode || (unsigned long)BPF_CORE_READ(inode, i_mapping) != at)
 		return true;
 	return inode_may_be_ours((__u64)inode);

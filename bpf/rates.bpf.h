@@ -42,8 +42,8 @@ __noinline int state_count(struct frbpf_rule_state *st, __u64 value)
 
 	if (!st)
 		return 0;
-	barrier_var(
-		bucket); /* the compiler knows it is in bounds, the verifier before 6.0 does not */
+	/* the compiler knows that it is in bounds, the verifier before 6.0 does not */
+	barrier_var(bucket);
 	if (bucket)
 		__sync_fetch_and_add(&st->values[bucket % FRBPF_MAX_VALUES], 1);
 	__sync_fetch_and_add(&st->sum, value);

@@ -384,8 +384,8 @@ int sc_look(struct bpf_iter__task *ctx)
 		return 0;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	m->source = FRBPF_SOURCE_SYSCALL;
-	m->path[MATCH_SUBJECT][MATCH_CALL_PATH].text[0] =
-		'\0'; /* of another task: not to be read here */
+	/* memory of another task cannot be read here */
+	m->path[MATCH_SUBJECT][MATCH_CALL_PATH].text[0] = '\0';
 	m->waits = key_in((const __u64 *)reading, nr) && waits_at_fd(task, regs);
 	take_peer(m, task, regs, nr, -1, false);
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_SYSCALL][0] = nr;

@@ -53,8 +53,8 @@ static __always_inline __u64 place_arg(struct pt_regs *ctx, const struct frbpf_u
 	const struct frbpf_usdt_arg *arg;
 	__u64 v;
 
-	barrier_var(
-		i); /* the compiler may know that it is in bounds, the verifier of 6.1 does not */
+	/* the compiler may know that it is in bounds, the verifier of 6.1 does not */
+	barrier_var(i);
 	arg = &place->arg[i % FRBPF_MAX_ARGS];
 	v = arg->value;
 	if (in_register(arg))
