@@ -17,7 +17,7 @@ static int buf__reserve(struct buf *b, size_t len)
 
 	if (__builtin_add_overflow(b->len, len, &need) || need >= SIZE_MAX / 2)
 		return -ENOMEM;
-	need++; /* the NUL behind text */
+	need++; /* the NUL after text */
 	if (need <= b->cap)
 		return 0;
 	while (cap < need)

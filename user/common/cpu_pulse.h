@@ -17,8 +17,8 @@
 extern const struct perf_event_attr cpu_pulse_attr;
 
 /*
- * The same for an event that is polled, at the cost of one interrupt: has its time advanced since
- * *seen? Updates *seen; 0: not polled before.
+ * Does the event @fd still record? It does if its time has advanced since *seen, which is updated;
+ * 0: not read before. For an event that is polled; costs an interrupt.
  */
 bool cpu_pulse__beats(int fd, uint64_t *seen);
 

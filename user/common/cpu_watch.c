@@ -108,8 +108,8 @@ static bool read_uevents(struct cpu_watch *w)
 				      .msg_iovlen = 1 };
 
 		n = recvmsg(w->uevents, &msg, 0);
-		if (n < 0 &&
-		    errno == ENOBUFS) /* messages were lost; one may have been about a CPU */
+		/* messages were lost, perhaps one about a CPU */
+		if (n < 0 && errno == ENOBUFS)
 			change = true;
 		else if (n < 0 && errno != EINTR)
 			return change;

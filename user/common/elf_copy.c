@@ -31,7 +31,7 @@ struct copy {
 	bool is64;
 	uint64_t shoff, phoff;
 	uint32_t shnum, phnum, names_at;
-	char *names; /* owned; of sections, with a NUL behind them; NULL: none */
+	char *names; /* owned; of sections, followed by a NUL; NULL: none */
 	uint64_t names_size;
 	char chunk[CHUNK];
 };

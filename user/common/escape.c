@@ -24,8 +24,8 @@ static size_t utf8_sequence(const char *s)
 	}
 	if (n == 2) /* C1 control characters */
 		return c < 0xa0 ? 0 : n;
-	if (n ==
-	    3) /* overlong; surrogates; non-characters; marks that change the writing direction */
+	/* overlong; surrogates; non-characters; marks that change the writing direction */
+	if (n == 3)
 		return c < 0x800 || (c >= 0xd800 && c < 0xe000) || c > 0xfffd ||
 				       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069)
 			       ? 0

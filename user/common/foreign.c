@@ -91,8 +91,8 @@ static int check_found(int fd, bool by_link, struct stat *ret)
 struct walk {
 	int at; /* handle on where the path has led so far; owned */
 	int n_links;
-	bool trusted; /* links of root and of our user are not counted as somebody's */
-	uid_t owner;  /* owner of somebody's links; 0: there are none; NOBODY: of several */
+	bool trusted; /* links of root and of our user do not count */
+	uid_t owner;  /* owner of other links; 0: there are none; NOBODY: several */
 	bool hidden;  /* behind such a link is a directory that others cannot enter */
 	char rest[PATH_MAX];
 };
@@ -185,8 +185,8 @@ static int walk__step(struct walk *w, const char *name)
 }
 
 /*
- * Like open() with O_PATH, and notes whose links were followed. Without @trusted all links are
- * somebody's.
+ * Like open() with O_PATH; notes whose links were followed. Without @trusted all links count as
+ * another user's.
  */
 static int walk__open(struct walk *w, const char *path, bool trusted)
 {

@@ -55,8 +55,7 @@ int helper__fork(const char *title, void (*run)(int sock), int *ret_sock)
 		return -errno;
 	between = fork();
 	if (!between) {
-		pid_t pid =
-			fork(); /* forked twice: it must not be our child, as others wait for all children */
+		pid_t pid = fork(); /* twice: it must not be our child, as others wait for all */
 
 		if (!pid) {
 			become_helper(title, socks[1]);

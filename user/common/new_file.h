@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A file that our user named, and that appears whole or not at all. Its folder may be one where
- * others make links and take names over: links of others are not followed, and a file is never
- * opened that is there already.
+ * A new file that our user named. It appears complete, or not at all. Other users may make links in
+ * its folder, or take names over. Their links are not followed, and no existing file is opened.
  *
  *	create: a temporary name in the same folder; write to fd; publish, or drop
  */

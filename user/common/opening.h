@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Opens files for a process that may open none itself, because it reads files of anybody: another
- * process, the opener, has the rights to find and open them, and reads none. Before
- * opening__start(), and in processes without an opener, files are opened directly.
+ * Opens files for a process that reads files of anybody and so may open none itself. Another
+ * process, the opener, finds and opens them, and reads none. Before opening__start(), and in
+ * processes without an opener, files are opened directly.
  */
 #ifndef FRBPF_COMMON_OPENING_H
 #define FRBPF_COMMON_OPENING_H
@@ -17,7 +17,7 @@
 #define OPENING_ID_MAX	 20 /* bytes of a build id */
 
 enum opening_kind {
-	OPENING_RECORDING, /* path, of our user */
+	OPENING_RECORDING, /* a path that our user named */
 	OPENING_KERNEL,	   /* path of a file of the kernel, or of perf's copy of it */
 	OPENING_TEMPORARY, /* a new file without a name */
 	OPENING_MAPPED,	   /* a file that a process mapped: see file_search.h */
@@ -41,9 +41,9 @@ struct opening_request {
 typedef int (*opening_fn)(const struct opening_request *r);
 
 /*
- * Fork the opener, which calls @enter, to limit its own rights, and then @fn for each request. It
- * ends with us, and closes the @n descriptors of @ours. *ret_sock: what we ask it through;
- * it is closed at our end. Call it when there are no other threads. 0 or negative errno.
+ * Fork the opener. It calls @enter to limit its own rights, then @fn for each request. It ends with
+ * us, and closes the @n descriptors of @ours. *ret_sock: the socket for requests; the opener has no
+ * copy of it. Call it when there are no other threads. 0 or negative errno.
  */
 int opening__start(int (*enter)(void), opening_fn fn, const int *ours, size_t n, int *ret_sock);
 
@@ -67,7 +67,7 @@ int opening__kernel(const char *path);
 /* Make a file without a name, on disk if possible. Returns a descriptor or negative errno. */
 int opening__temporary(void);
 
-/* Is @r a complete request? For the opener: who asks may have been taken over. */
+/* Is @r a complete request? For the opener, since its client may have been taken over. */
 bool opening_request__is_valid(const struct opening_request *r);
 
 #endif

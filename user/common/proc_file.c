@@ -49,7 +49,7 @@ int proc_file__comm(int dir, char comm[static PROC_COMM])
 	return 0;
 }
 
-/* The name may contain any character, so fields are counted behind the last ')'. */
+/* The name may contain any character, so count fields after the last ')'. */
 int proc_file__stat(int dir, struct proc_stat *ret)
 {
 	char buf[STAT_MAX], *p, *save = NULL;

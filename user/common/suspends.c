@@ -9,8 +9,8 @@
 	100000000ULL /* ns; smaller differences come from reading two clocks one after the other */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_mutex_t
-	lock; /* a mutex with priority inheritance, because real-time threads use it */
+/* has priority inheritance, because real-time threads use it */
+static pthread_mutex_t lock;
 static struct suspend list[SUSPENDS_MAX];
 static size_t n_list;
 static uint64_t ahead_before;
