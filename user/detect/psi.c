@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * psi: triggers of the kernel report that tasks were stalled for too long. There are two: one at
- * the threshold of the rule, and one at an eighth of it. At the latter total= is only read, so that
- * the event of the rule knows from which value it grew.
+ * the threshold of the rule, and one at an eighth of it. The early one only reads total=, so that
+ * the start value is known when the rule's own fires.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -16,8 +16,8 @@
 int block_device__find(const char *text, uint64_t *ret, struct err *err);
 
 /*
- * Get FRBPF_DEV() of the only disk that gets requests for the file system of @fd. For one in memory
- * it is the number of no disk. 0: there may be several disks, or it is unknown.
+ * Get FRBPF_DEV() of the only disk that gets requests for the file system of @fd. A file system in
+ * memory gets a number that no disk has. 0: there may be several disks, or it is unknown.
  */
 uint64_t block_device__below(int fd);
 

@@ -17,10 +17,12 @@
 #define VERIFIER_LINES	 4
 
 #ifndef ENOTSUPP
-#define ENOTSUPP 524 /* include/linux/errno.h: of the JIT compiler, and of nobody's headers */
+#define ENOTSUPP                                                                                   \
+	524 /* include/linux/errno.h: from the JIT compiler; no header of user space has it
+		      * */
 #endif
 
-/* libbpf's callback is the process's, its messages are of the thread that loads. */
+/* The callback of libbpf is per process, its messages belong to the loading thread. */
 static __thread struct load_log *current_log;
 
 /* Keep the last lines of a verifier log: they name the instruction and what is wrong with it. */
@@ -95,8 +97,8 @@ int load_error__check_kernel(struct err *err)
 }
 
 /*
- * The youngest of what every source needs is task_struct::__state (see bpf/compat.bpf.h). What such
- * a kernel itself complains of differs: maps of task storage, types, instructions.
+ * Every source needs task_struct::__state (see bpf/compat.bpf.h), the newest of its needs. Older
+ * kernels refuse different things first: maps of task storage, types, instructions.
  */
 static bool kernel_too_old(void)
 {

@@ -14,12 +14,14 @@
 #include "rules/units.h"
 
 #define LOOKS_PER_THRESHOLD 10
-#define LOOK_LEAST	    (10 * NSEC_PER_MSEC) /* between two of them, however low the threshold is */
+#define LOOK_LEAST                                                                                 \
+	(10 * NSEC_PER_MSEC) /* minimum between two of them, however low the
+						  * threshold */
 
 struct look {
 	struct source *source;
 	struct listener *listener;
-	pthread_mutex_t lock; /* of the rules, against a look at work */
+	pthread_mutex_t lock; /* protects the rules against a running look */
 	int timer;	      /* timerfd */
 	bool listens;
 	uint64_t failed; /* looks; read by any thread */

@@ -31,7 +31,7 @@ int pattern_set__make(const struct slots *cur, const struct rule_conf *rules, si
 
 	if (!set)
 		return -ENOMEM;
-	/* at most twice as many as one set has are taken: the map has room */
+	/* the map has room for the patterns of two sets */
 	r = text_set__fill(&set->texts, cur, rules, n_rules, FRBPF_MAX_PATH_GLOBS, is_pattern);
 	if (r) {
 		free(set);

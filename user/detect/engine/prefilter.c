@@ -94,7 +94,7 @@ static struct name name_of(const struct frbpf_node *n, const char *const *patter
 
 	if (n->op == FRBPF_OP_EQ) {
 		memcpy(name.bits.text, n->val, FRBPF_COMM_LEN);
-		/* with its NUL: the kernel says nothing of what is behind it */
+		/* with its NUL: the bytes after it are undefined */
 		len = strnlen(name.bits.text, FRBPF_COMM_LEN - 1) + 1;
 	} else if (n->op == FRBPF_OP_GLOB) {
 		len = strcspn(patterns[n->val[0]], "*?[\\");
@@ -108,7 +108,7 @@ static struct name name_of(const struct frbpf_node *n, const char *const *patter
 	return name;
 }
 
-/* The bits that both have. */
+/* The bits that are equal in both. */
 static struct name common_name(struct name a, struct name b)
 {
 	for (int i = 0; i < 2; i++) {
@@ -118,7 +118,7 @@ static struct name common_name(struct name a, struct name b)
 	return a;
 }
 
-/* What a conjunction, or all of them so far, require. */
+/* What a conjunction requires, or what all conjunctions so far have in common. */
 struct wants {
 	struct set of[FRBPF_FIELD_MAX];
 	struct name comm;
@@ -131,7 +131,7 @@ static void clear_wants(struct wants *w)
 	w->comm = (struct name){ 0 };
 }
 
-/* One more predicate of a conjunction. */
+/* Add a predicate of a conjunction. */
 static void want_node(struct wants *w, const struct frbpf_node *n, const char *const *patterns)
 {
 	bool is_task = n->field == FRBPF_FIELD_PID || n->field == FRBPF_FIELD_TID ||
@@ -230,7 +230,7 @@ void prefilter__make(const struct frbpf_rule *rules, size_t n, const char *const
 	clear_wants(&all);
 	clear_wants(&one);
 	for (size_t i = 0; i < n; i++) {
-		if (rules[i].flags & FRBPF_RULE_AFTER) /* with what another one lets pass */
+		if (rules[i].flags & FRBPF_RULE_AFTER) /* joined with what another one lets pass */
 			continue;
 		if (!rules[i].n_nodes)
 			merge_wants(&all, &one, first);

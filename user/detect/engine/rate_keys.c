@@ -13,7 +13,7 @@
 
 /* Expired entries stay for a second: a running program may still use them. */
 #define TIDY_AFTER_NS NSEC_PER_SEC
-/* More rules than this share the room of this many. */
+/* With more rules than this, they share the room of this many. */
 #define RULES_WITH_ALL 8
 #define ROOM_MIN       64
 
@@ -22,7 +22,7 @@ enum { COOLING, COUNTING, SHARING, KINDS };
 static const struct kind {
 	const char *name;
 	uint32_t value_size;
-	size_t until_at; /* where a value has the time at which it is over */
+	size_t until_at; /* offset in a value of the time at which it expires */
 	uint32_t max;
 } kinds[KINDS] = {
 	[COOLING] = { "frbpf_cooling", sizeof(struct frbpf_cooling),
@@ -43,8 +43,8 @@ struct rate_keys {
 	int keyed;
 	struct ring_buffer *ring;
 	struct key_map maps[FRBPF_MAX_SLOTS][KINDS];
-	uint64_t tidied; /* ns: when that was done last */
-	uint64_t due;	 /* ns: when it is to be done again; UINT64_MAX: when we are told */
+	uint64_t tidied; /* ns: the last time */
+	uint64_t due;	 /* ns: the next time; UINT64_MAX: when woken */
 };
 
 static int inner_map(const struct kind *kind, uint32_t room)
@@ -71,7 +71,7 @@ static int outer_map(const struct kind *kind)
 
 static int on_keyed(void *ctx, void *data, size_t size)
 {
-	return 0; /* that something is there says it */
+	return 0; /* a record only wakes us */
 }
 
 int rate_keys__new(int *ret_cooling_fd, int *ret_counting_fd, int *ret_sharing_fd,

@@ -69,8 +69,10 @@ int scope__keys_fd(const struct scope *s)
 	return bpf_map__fd(s->skel->maps.scope_keys);
 }
 
-/* The leader by its pidfd, as user space names a task to the map; its threads by the iterator.
- * Threads that are made meanwhile are those of threads that are in, or the iterator comes by. */
+/*
+ * The leader is added by its pidfd, as user space must; its threads by the iterator. New threads
+ * meanwhile are forked by threads in the scope, or found by the iterator.
+ */
 int scope__add(struct scope *s, pid_t pid, struct err *err)
 {
 	_cleanup_close_ int pidfd = syscall(SYS_pidfd_open, pid, 0);

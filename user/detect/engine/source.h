@@ -46,9 +46,9 @@ struct source {
 	uint32_t max_rules; /* room in a bank */
 	uint32_t max_globs;
 	void *skel;		   /* destroyed by ops->free */
-	struct err *err;	   /* during open: words where an errno says too little */
+	struct err *err;	   /* during open: explains an errno */
 	struct listener *listener; /* borrowed */
-	struct look *look;	   /* owned; NULL: there was no rule about pending events yet */
+	struct look *look;	   /* owned; NULL: no rule about pending events yet */
 	/* Set by ops->load; owned by the skeleton. */
 	struct frbpf_control *control;
 	const __u64 *missing_storage;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * When dumps were written, lately. A stall lasts as long as somebody is stalled, so that of our
- * writing is at most as long as we wrote. For any thread.
+ * Recent times when dumps were written. The stall that our writing caused is at most as long as we
+ * wrote. For any thread.
  */
 #ifndef FRBPF_DETECT_WRITE_TIMES_H
 #define FRBPF_DETECT_WRITE_TIMES_H
@@ -17,14 +17,14 @@ struct write_times { /* { .lock = PTHREAD_MUTEX_INITIALIZER }: nothing was writt
 	pthread_mutex_t lock;
 	struct write_time {
 		uint64_t begin, end; /* ns; UINT64_MAX: not ended */
-	} v[WRITE_TIMES_MAX];	     /* oldest first; of more, the oldest two become one */
+	} v[WRITE_TIMES_MAX];	     /* oldest first; beyond that, the two oldest are joined */
 	size_t n;
 };
 
 /* Writing begins (@on) or ends. Nothing changes if it has begun or ended already. */
 void write_times__note(struct write_times *w, bool on, uint64_t now);
 
-/* How long was written between @from and @to, at most? ns. */
+/* The most time, ns, that was spent writing between @from and @to. */
 uint64_t write_times__within(struct write_times *w, uint64_t from, uint64_t to);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * BPF programs that write events into the rings of a session: what no tracepoint tells, or tells too
- * often. A session has an event bpf-output for them on each CPU. Life: new, load each kind that is
- * wanted, send for each CPU, attach, send again when an event was replaced, free. Free it before
- * the session.
+ * BPF programs that write events into the rings of a session: facts that no tracepoint reports, or
+ * reports too often. For them a session has an event bpf-output on each CPU. Life: new, load each
+ * kind that is wanted, send for each CPU, attach, send again when an event was replaced, free. Free
+ * it before the session.
  */
 #ifndef FRBPF_DETECT_FEED_H
 #define FRBPF_DETECT_FEED_H
@@ -24,8 +24,8 @@ int feed__new(struct feed **ret); /* 0 or -ENOMEM */
 
 /*
  * Load the programs that write @kind, once. @event_type: common_type of their samples. Programs on
- * tracepoints that this kernel lacks are left out, see feed__lacking(). 0, or negative errno with
- * words in @err; then nothing of @kind is written.
+ * tracepoints that this kernel lacks are left out, see feed__lacking(). 0, or negative errno with a
+ * message in @err; then nothing of @kind is written.
  */
 int feed__load(struct feed *f, enum feed_kind kind, uint16_t event_type, struct err *err);
 /* Their names, separated by commas; "": none is missing. */

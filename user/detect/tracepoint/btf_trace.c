@@ -74,7 +74,7 @@ static bool take_proto(struct btf_trace *t, const struct btf *btf, const char *n
 	return true;
 }
 
-/* Modules, whose types go on behind those of the kernel. */
+/* Modules, whose type ids continue after those of the kernel. */
 static bool search_modules(struct btf_trace *t, const char *name)
 {
 	DIR *dir = opendir(BTF_DIR);

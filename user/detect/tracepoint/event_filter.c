@@ -35,8 +35,8 @@ static int add_field(struct buf *out, const struct frbpf_node *n, const struct e
 		return 1;
 	if (text && !is_plain(text))
 		return 1;
-	if (text &&
-	    glob) /* with ! in front: the filter has no "does not fit" of its own before 6.x */
+	/* filters before 6.x have no "does not match": use ! */
+	if (text && glob)
 		return buf__printf(out, not ? "!(%s ~ \"%s\")" : "%s ~ \"%s\"", field->name, text);
 	if (text)
 		return buf__printf(out, "%s %s \"%s\"", field->name, not ? "!=" : "==", text);

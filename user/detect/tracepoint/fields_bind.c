@@ -192,7 +192,7 @@ static int bind_arg(const struct ruleset *rs, struct rule_conf *rule, uint32_t i
 int fields_bind__rule(const struct ruleset *rs, struct rule_conf *rule,
 		      const struct event_format *f, const char *more, struct diags *d)
 {
-	uint32_t n = rule->args.n; /* comparisons come behind them */
+	uint32_t n = rule->args.n; /* comparisons are appended */
 	int err = 0;
 
 	for (uint32_t i = 0; i < rule->expr.n_nodes; i++) {

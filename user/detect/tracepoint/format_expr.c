@@ -202,7 +202,7 @@ static int apply_sign(char sign, int64_t a, int64_t b, int64_t *ret)
 
 	if (strchr("<>", sign) && ub > 63)
 		return -EINVAL;
-	if (strchr("/%", sign) && b <= 0) /* nobody divides by less */
+	if (strchr("/%", sign) && b <= 0) /* not used by any format */
 		return -EINVAL;
 	switch (sign) {
 	case '*':

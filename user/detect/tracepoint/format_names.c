@@ -155,8 +155,8 @@ static struct operand take_operand(struct format_words *w, bool bits)
 			v.len = w->len;
 		} else if (v.name && bits && depth_of_mask < 0 && format_words__is(w, "&")) {
 			depth_of_mask = depth;
-		} else if (depth_of_mask >=
-			   0) { /* of the mask itself all may be there but "| x" beside it */
+		} else if (depth_of_mask >= 0) {
+			/* anything may be in the mask itself, but no "| x" next to it */
 			v.other |= format_words__is(w, "REC") ||
 				   (depth == depth_of_mask && w->kind == FORMAT_SIGN && !closes &&
 				    !format_words__is(w, "~"));

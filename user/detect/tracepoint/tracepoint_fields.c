@@ -54,7 +54,7 @@ struct tap {
 /* What a pause depends on in a rule. */
 struct cooling_rule {
 	uint32_t slot;
-	uint64_t window; /* 0: it must see every event */
+	uint64_t window; /* 0: every event must be seen */
 };
 
 /*
@@ -73,8 +73,8 @@ struct fields {
 	pthread_mutex_t lock; /* for args, rules, tap, paused; nests inside that of the listener */
 	struct tap *tap;      /* active; NULL: none yet */
 	bool paused;
-	uint32_t
-		leaving; /* the bank that a reload has just put out of force: no pause for its sake */
+	/* the bank that a reload has just replaced: no pause because of it */
+	uint32_t leaving;
 	struct tap *next; /* made by write, activated by the flip; NULL: the old one continues */
 	char *args[2][FRBPF_MAX_ARGS]; /* names by bank and slot; owned */
 	struct cooling_rule *rules[2]; /* by bank; owned */

@@ -73,7 +73,7 @@ static const struct {
 
 static const struct {
 	const char *target;
-	const char *names[4]; /* NULL behind the last one */
+	const char *names[4]; /* NULL after the last one */
 } shown[] = {
 	{ "signal:signal_generate", { "sig", "code" } },
 	{ "signal:signal_deliver", { "sig", "code" } },
