@@ -22,7 +22,7 @@ enum { RULE_A, RULE_B, RULE_BOTH, RULE_ALL, RULE_LATE, RULE_NONE, RULES };
 
 struct world {
 	struct incident_pool pool;
-	struct active_set gen;
+	struct active_set active;
 	struct ruleset rules;
 	struct rule_conf confs[RULES];
 	struct rule_counters counters[RULES];
@@ -51,12 +51,12 @@ static inline int set_up(void **state)
 		return -1;
 	memcpy(w->confs, confs, sizeof(confs));
 	w->rules = (struct ruleset){ .rules = w->confs, .n_rules = RULES, .daemon.merge = MERGE };
-	w->gen = (struct active_set){ .rules = &w->rules,
-				      .dumpers = w->list,
-				      .n_dumpers = SESSIONS,
-				      .counters = w->counters,
-				      .muted_until = w->muted_until };
-	atomic_init(&w->gen.refs, 1); /* belongs to the test, which never frees it */
+	w->active = (struct active_set){ .rules = &w->rules,
+					 .dumpers = w->list,
+					 .n_dumpers = SESSIONS,
+					 .counters = w->counters,
+					 .muted_until = w->muted_until };
+	atomic_init(&w->active.refs, 1); /* belongs to the test, which never frees it */
 	for (size_t i = 0; i < SESSIONS; i++)
 		w->list[i] = &w->dumpers[i];
 	w->now = 1000000;
@@ -70,7 +70,7 @@ static inline int tear_down(void **state)
 	int refs;
 
 	incident_pool__free(&w->pool);
-	refs = atomic_load(&w->gen.refs);
+	refs = atomic_load(&w->active.refs);
 	free(w);
 	return refs == 1 ? 0 : -1;
 }
@@ -80,7 +80,7 @@ static inline void fire_at(struct world *w, size_t rule, uint64_t time)
 	const struct frbpf_trigger t = { .time = time, .rule_id = rule, .value = w->fired };
 
 	w->fired++;
-	incident_pool__trigger(&w->pool, &w->gen, rule, &t);
+	incident_pool__trigger(&w->pool, &w->active, rule, &t);
 	assert_int_equal(w->counters[rule].last, time);
 }
 
@@ -93,7 +93,7 @@ static inline struct incident *dump(struct world *w, uint64_t mask)
 {
 	const struct frbpf_trigger t = { .time = w->now };
 
-	return incident_pool__manual(&w->pool, &w->gen, mask, "by hand", &t);
+	return incident_pool__manual(&w->pool, &w->active, mask, "by hand", &t);
 }
 
 static inline struct incident *next_due(struct world *w)

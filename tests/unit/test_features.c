@@ -353,8 +353,8 @@ static void test_format_id(void **state)
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		size_t len = strlen(cases[i].text);
-		char *copy =
-			memcpy(malloc(len + 1), cases[i].text, len); /* no NUL: the length counts */
+		/* no NUL: the length counts */
+		char *copy = memcpy(malloc(len + 1), cases[i].text, len);
 		struct perfdata_format f = { "s", "n", copy, len };
 
 		id = 0;

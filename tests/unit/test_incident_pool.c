@@ -34,7 +34,7 @@ static void test_one(void **state)
 	written(w, inc);
 	assert_int_equal(incident_pool__under_way(&w->pool), 0);
 	let_go(inc);
-	assert_int_equal(atomic_load(&w->gen.refs), 1);
+	assert_int_equal(atomic_load(&w->active.refs), 1);
 }
 
 /* ---- states of subjects ---- */
@@ -43,7 +43,7 @@ static void fire_of(struct world *w, pid_t tid)
 {
 	const struct frbpf_trigger t = { .time = w->now, .rule_id = RULE_A, .subject.tid = tid };
 
-	incident_pool__trigger(&w->pool, &w->gen, RULE_A, &t);
+	incident_pool__trigger(&w->pool, &w->active, RULE_A, &t);
 }
 
 static void test_states(void **state)
@@ -184,7 +184,7 @@ static void test_join_until_full(void **state)
 static void test_join_own_active_set_only(void **state)
 {
 	struct world *w = *state;
-	struct active_set reloaded = w->gen;
+	struct active_set reloaded = w->active;
 	const struct frbpf_trigger t = { .time = w->now };
 	uint64_t deadline;
 
@@ -244,11 +244,11 @@ static void test_escalated_is_not_merged(void **state)
 	struct incident *inc = frozen(w, RULE_A);
 	const struct frbpf_trigger t = { .time = w->now, .flags = FRBPF_TRIGGER_ESCALATED };
 
-	incident_pool__trigger(&w->pool, &w->gen, RULE_A, &t);
+	incident_pool__trigger(&w->pool, &w->active, RULE_A, &t);
 	assert_int_equal(inc->n_merged, 0);
 	assert_int_equal(w->pool.begun, 2);
 	/* an incident that is not frozen yet shows it as well */
-	incident_pool__trigger(&w->pool, &w->gen, RULE_BOTH, &t);
+	incident_pool__trigger(&w->pool, &w->active, RULE_BOTH, &t);
 	assert_int_equal(w->pool.begun, 2);
 	assert_int_equal(w->counters[RULE_BOTH].joined, 1);
 }
@@ -311,7 +311,7 @@ static void test_merge_over_a_reload(void **state)
 	let_go(inc);
 	w->now += 2 * POST;
 	inc = freeze_next(w);
-	assert_ptr_equal(inc->gen, &next);
+	assert_ptr_equal(inc->active, &next);
 	written(w, inc);
 	let_go(inc);
 	assert_int_equal(atomic_load(&next.refs), 1);
@@ -421,7 +421,7 @@ static void test_long_reason(void **state)
 
 	memset(reason, 'x', sizeof(reason) - 1);
 	reason[sizeof(reason) - 1] = '\0';
-	inc = incident_pool__manual(&w->pool, &w->gen, 1, reason, &t);
+	inc = incident_pool__manual(&w->pool, &w->active, 1, reason, &t);
 	assert_int_equal(strlen(inc->reason), INCIDENT_REASON_MAX - 1);
 	written(w, freeze_next(w));
 	let_go(inc);
@@ -599,11 +599,11 @@ static void test_trigger_while_it_is_let_go(void **state)
 	written(w, inc);
 	assert_null(incident_pool__let_go(inc, remains)); /* its manifest is still to be written */
 	assert_int_equal(inc->state, INCIDENT_WRITTEN);
-	assert_ptr_equal(inc->gen, &w->gen);
+	assert_ptr_equal(inc->active, &w->active);
 	inc->manifest_stale = false;
 	inc->results[0].cpus = (struct dump_cpu *)w;
 	g = incident_pool__let_go(inc, remains);
-	assert_ptr_equal(g, &w->gen);
+	assert_ptr_equal(g, &w->active);
 	assert_ptr_equal(remains[0].cpus, w);
 	assert_null(inc->results[0].cpus);
 	fire(w, RULE_A);

@@ -114,7 +114,7 @@ static void test_nothing_vanishes(void **state)
 		assert_true(w->counters[i].incidents && w->counters[i].joined);
 		assert_true(w->counters[i].merged && w->counters[i].busy);
 	}
-	assert_int_equal(atomic_load(&w->gen.refs), 1);
+	assert_int_equal(atomic_load(&w->active.refs), 1);
 }
 
 int main(void)

@@ -114,7 +114,8 @@ static void test_takes_too_long(void **state)
 	assert_int_equal(ask_self("the file", 3, &err), -ETIMEDOUT);
 	assert_string_equal(err.msg, "the file: reading it takes longer than 3 s");
 	assert_int_equal(ask_self("the file", 60, &err), -EBUSY);
-	assert_non_null(strstr(err.msg, "the file: not read, because files took too long lately"));
+	assert_non_null(
+		strstr(err.msg, "the file: not read, because files took too long recently"));
 	assert_int_equal(ask_self("another file", 60, &err), 0);
 }
 

@@ -427,7 +427,7 @@ static void test_min_free(void **state)
 	assert_non_null(strstr(err.msg, "min-free"));
 	assert_int_equal(disk_room__promise(&room, p->b.fd, UINT64_MAX, 0, &err), -ENOSPC);
 	assert_int_equal(disk_room__promise(&room, p->b.fd, 1, 1, &err), 0);
-	disk_room__settle(&room, 1, 1);
+	disk_room__release(&room, 1, 1);
 	assert_int_equal(disk_room__promise(&room, p->b.fd, 0, UINT64_MAX, &err), 0);
 }
 
@@ -450,10 +450,10 @@ static void test_min_free_of_an_incident(void **state)
 	assert_non_null(strstr(err.msg, "of other files under way"));
 	/* the first has taken less than promised, and a small one has room beside it */
 	assert_int_equal(disk_room__promise(&room, p->b.fd, 2 * part, part, &err), 0);
-	disk_room__settle(&room, 3 * part, part);
+	disk_room__release(&room, 3 * part, part);
 	assert_int_equal(disk_room__promise(&room, p->b.fd, 4 * part, part, &err), 0);
-	disk_room__settle(&room, part, 0);
-	disk_room__settle(&room, part, 0);
+	disk_room__release(&room, part, 0);
+	disk_room__release(&room, part, 0);
 	assert_int_equal(disk_room__promise(&room, p->b.fd, 4 * part, 3 * part, &err), 0);
 }
 

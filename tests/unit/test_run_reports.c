@@ -551,9 +551,9 @@ static void test_unread(void **state)
 	struct sample s;
 
 	make_sample(&s);
-	snprintf(s.o.unread, sizeof(s.o.unread), "what reads died");
+	snprintf(s.o.unread, sizeof(s.o.unread), "the reading process died");
 	assert_int_equal(report_markdown(&s.o, &b), 0);
-	assert_non_null(strstr(b.data, "\nNot all that the dumps tell is here: what reads died\n"));
+	assert_non_null(strstr(b.data, "\nFindings of the dumps are missing here: the reading process died\n"));
 	buf__free(&b);
 }
 

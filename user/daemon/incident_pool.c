@@ -56,7 +56,7 @@ void incident_pool__free(struct incident_pool *p)
 	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
 		if (!p->v[i])
 			continue;
-		active_set__unref(p->v[i]->gen);
+		active_set__unref(p->v[i]->active);
 		drop_stacks(p->v[i]);
 		drop_states(p->v[i]);
 		for (size_t k = 0; k < INCIDENT_SESSIONS_MAX; k++) {
@@ -79,7 +79,7 @@ static struct incident *begin_incident(struct incident_pool *p, struct active_se
 			continue;
 		inc->state = INCIDENT_PENDING;
 		inc->number = ++p->begun;
-		inc->gen = active_set__ref(g);
+		inc->active = active_set__ref(g);
 		inc->sessions = sessions;
 		inc->reason[0] = inc->name[0] = '\0';
 		inc->manual = inc->manifest_stale = inc->reported = false;
@@ -113,7 +113,7 @@ static struct incident *find_to_join(struct incident_pool *p, const struct activ
 	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
 		struct incident *inc = p->v[i];
 
-		if (inc->state == INCIDENT_PENDING && !inc->manual && inc->gen == g &&
+		if (inc->state == INCIDENT_PENDING && !inc->manual && inc->active == g &&
 		    incident_covers(inc, it))
 			return inc;
 	}
@@ -127,9 +127,9 @@ static struct incident *find_to_join(struct incident_pool *p, const struct activ
 static const struct rule_conf *rule_in(const struct incident *inc, const struct active_set *g,
 				       const struct incident_trigger *it)
 {
-	const struct ruleset *rs = inc->gen->rules;
+	const struct ruleset *rs = inc->active->rules;
 
-	if (inc->gen == g)
+	if (inc->active == g)
 		return it->rule;
 	for (size_t i = 0; i < rs->n_rules; i++) {
 		if (rs->rules[i].id == it->rule->id)
@@ -140,7 +140,7 @@ static const struct rule_conf *rule_in(const struct incident *inc, const struct 
 
 uint64_t incident_pool__merge_end(const struct incident *inc)
 {
-	return inc->freeze.frozen + (inc->manual ? 0 : inc->gen->rules->daemon.merge);
+	return inc->freeze.frozen + (inc->manual ? 0 : inc->active->rules->daemon.merge);
 }
 
 static struct incident *find_to_merge(struct incident_pool *p, const struct active_set *g,
@@ -329,8 +329,8 @@ struct incident *incident_pool__manual(struct incident_pool *p, struct active_se
 
 static bool sessions_free(const struct incident *inc)
 {
-	for (size_t i = 0; i < inc->gen->n_dumpers; i++) {
-		const struct dumper *d = inc->gen->dumpers[i];
+	for (size_t i = 0; i < inc->active->n_dumpers; i++) {
+		const struct dumper *d = inc->active->dumpers[i];
 
 		if ((inc->sessions & (1ULL << i)) && (d->busy || d->wanted))
 			return false;
@@ -340,9 +340,9 @@ static bool sessions_free(const struct incident *inc)
 
 static void mark_wanted(struct incident *inc, bool wanted)
 {
-	for (size_t i = 0; i < inc->gen->n_dumpers; i++) {
+	for (size_t i = 0; i < inc->active->n_dumpers; i++) {
 		if (inc->sessions & (1ULL << i))
-			inc->gen->dumpers[i]->wanted = wanted;
+			inc->active->dumpers[i]->wanted = wanted;
 	}
 }
 
@@ -350,8 +350,8 @@ static void claim_incident(struct incident *inc)
 {
 	inc->state = INCIDENT_FREEZING;
 	inc->due = inc->deadline;
-	for (size_t i = 0; i < inc->gen->n_dumpers; i++) {
-		struct dumper *d = inc->gen->dumpers[i];
+	for (size_t i = 0; i < inc->active->n_dumpers; i++) {
+		struct dumper *d = inc->active->dumpers[i];
 
 		if (!(inc->sessions & (1ULL << i)))
 			continue;
@@ -462,7 +462,7 @@ bool incident_pool__part_written(struct incident *inc)
 struct active_set *incident_pool__let_go(struct incident *inc,
 					 struct dump_remains ret[static INCIDENT_SESSIONS_MAX])
 {
-	struct active_set *g = inc->gen;
+	struct active_set *g = inc->active;
 
 	if (inc->manifest_stale || inc->naming || inc->named)
 		return NULL;
@@ -471,7 +471,7 @@ struct active_set *incident_pool__let_go(struct incident *inc,
 		inc->results[i].cpus = NULL;
 		inc->results[i].moves = NULL;
 	}
-	inc->gen = NULL;
+	inc->active = NULL;
 	inc->name[0] = '\0';
 	move_on(inc, INCIDENT_WRITTEN, INCIDENT_FREE);
 	return g;

@@ -102,7 +102,7 @@ _Noreturn static void run_reading(reading_fn fn, void *arg, unsigned int seconds
 
 /* ---- in the parent ---- */
 
-/* Read all that it writes. 0, -ETIMEDOUT, -EMSGSIZE or the errno of reading. */
+/* Read its whole output. 0, -ETIMEDOUT, -EMSGSIZE or the errno of reading. */
 static int read_result(int fd, uint64_t deadline, struct buf *text)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -126,19 +126,21 @@ static int read_result(int fd, uint64_t deadline, struct buf *text)
 	return -EMSGSIZE;
 }
 
-/* What became of it, by its exit status */
+/* How it ended, from its exit status */
 static int describe_end(int status, unsigned int seconds, struct err *err)
 {
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
 		return err_set(err, -EIO, "reading took more than %u s of CPU time", seconds);
 	if (WIFSIGNALED(status))
-		return err_set(err, -EIO, "what reads died: %s", strsignal(WTERMSIG(status)));
+		return err_set(err, -EIO, "the reading process died: %s",
+			       strsignal(WTERMSIG(status)));
 	if (WEXITSTATUS(status))
-		return err_set(err, -EIO, "what reads failed with status %d", WEXITSTATUS(status));
+		return err_set(err, -EIO, "the reading process failed with status %d",
+			       WEXITSTATUS(status));
 	return 0;
 }
 
-/* Take the result, or end the process. One that waits for a file system is left to end later. */
+/* Take the result, or end the process. If it waits for a file system, it ends later. */
 static int finish_reading(pid_t pid, int fd, unsigned int seconds, struct err *err,
 			  struct buf *text)
 {
@@ -152,7 +154,7 @@ static int finish_reading(pid_t pid, int fd, unsigned int seconds, struct err *e
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (code)
-		return err_set(err, code, "what was read is not known: %s", strerror(-code));
+		return err_set(err, code, "cannot get the result of reading: %s", strerror(-code));
 	return describe_end(status, seconds, err);
 }
 
@@ -164,7 +166,7 @@ static int parse_result(const struct buf *text, struct err *err, json_t **ret)
 		return -ENODATA;
 	j = json_loadb(text->data, text->len, JSON_REJECT_DUPLICATES, NULL);
 	if (!j)
-		return err_set(err, -EIO, "what reads gave a malformed result");
+		return err_set(err, -EIO, "the reading process gave a malformed result");
 	*ret = j;
 	return 0;
 }

@@ -137,13 +137,13 @@ static void commit_offered(struct recorder *r)
 
 	recorder__sync(r);
 	pthread_mutex_lock(&r->lock);
-	old = r->gen;
+	old = r->active;
 	if (old)
 		active_set__take_counters(r->offered, old);
-	r->gen = r->offered;
+	r->active = r->offered;
 	r->offered = NULL;
-	for (size_t i = 0; i < r->gen->rules->n_rules; i++)
-		recorder_core__suppress_capped(r, r->gen, i);
+	for (size_t i = 0; i < r->active->rules->n_rules; i++)
+		recorder_core__suppress_capped(r, r->active, i);
 	pthread_mutex_unlock(&r->lock);
 	reaper__give(r->reaper, old);
 }
@@ -178,7 +178,7 @@ int recorder__put_in_force(struct recorder *r, struct active_set *g, struct err 
 
 int recorder__renew(struct recorder *r, struct err *err)
 {
-	const struct ruleset *rs = r->gen->rules;
+	const struct ruleset *rs = r->active->rules;
 	_cleanup_free_ uint32_t *slots = calloc(rs->n_rules ?: 1, sizeof(*slots));
 
 	if (!slots)
@@ -194,13 +194,13 @@ void recorder__reap(struct recorder *r)
 
 struct active_set *recorder__active_set(struct recorder *r)
 {
-	return r->gen;
+	return r->active;
 }
 
 void recorder__mute(struct recorder *r, size_t i, uint64_t until)
 {
 	pthread_mutex_lock(&r->lock);
-	r->gen->muted_until[i] = until;
+	r->active->muted_until[i] = until;
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -218,7 +218,7 @@ int64_t recorder__dump(struct recorder *r, uint64_t mask, const char *reason)
 	int64_t number;
 
 	pthread_mutex_lock(&r->lock);
-	inc = incident_pool__manual(&r->pool, r->gen, mask, reason, &t);
+	inc = incident_pool__manual(&r->pool, r->active, mask, reason, &t);
 	number = inc ? (int64_t)inc->number : -EBUSY;
 	pthread_mutex_unlock(&r->lock);
 	event_fd__notify(r->wake);
@@ -256,7 +256,7 @@ uint64_t recorder__longest_pre(struct recorder *r)
 	uint64_t longest;
 
 	pthread_mutex_lock(&r->lock);
-	longest = active_set_longest_pre(r->offered, active_set_longest_pre(r->gen, 0));
+	longest = active_set_longest_pre(r->offered, active_set_longest_pre(r->active, 0));
 	pthread_mutex_unlock(&r->lock);
 	return longest;
 }
@@ -264,7 +264,7 @@ uint64_t recorder__longest_pre(struct recorder *r)
 void recorder__counters(struct recorder *r, size_t i, struct rule_counters *ret)
 {
 	pthread_mutex_lock(&r->lock);
-	*ret = r->gen->counters[i];
+	*ret = r->active->counters[i];
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -315,7 +315,7 @@ void recorder__free(struct recorder *r)
 	namer__free(r->namer);
 	state_reader__free(r->states);
 	vitals__free(r->vitals);
-	active_set__unref(r->gen);
+	active_set__unref(r->active);
 	active_set__unref(r->offered);
 	incident_pool__free(&r->pool);
 	reaper__free(r->reaper);

@@ -258,7 +258,7 @@ bool recorder__next_cap(struct recorder *r, struct dump_cap *ret)
 	bool more;
 
 	pthread_mutex_lock(&r->lock);
-	more = incident_pool__next_cap(&r->pool, r->gen, now_ns(), ret);
+	more = incident_pool__next_cap(&r->pool, r->active, now_ns(), ret);
 	pthread_mutex_unlock(&r->lock);
 	return more;
 }
@@ -307,7 +307,7 @@ void recorder__drain(struct recorder *r, recorder_collect_fn fn, void *arg)
 	incident_pool__close(&r->pool);
 	pthread_mutex_unlock(&r->lock);
 	event_fd__notify(r->wake);
-	state_reader__settle(r->states, now_ns() + STATES_MAX_NS);
+	state_reader__wait(r->states, now_ns() + STATES_MAX_NS);
 	for (;;) {
 		recorder__stats(r, &stats);
 		if (!stats.writing)

@@ -37,7 +37,7 @@ struct recorder {
 	 */
 	pthread_mutex_t lock;
 	bool stop, sync_wanted;
-	struct active_set *gen, *offered; /* references */
+	struct active_set *active, *offered; /* references */
 	struct incident_pool pool;
 	struct recorder_stats stats;
 	int n_writing; /* incidents and manifests that are being written */

@@ -148,7 +148,7 @@ void session_events__tell_dump(const struct daemon *d, const struct incident *in
 
 	for (size_t i = 0; i < INCIDENT_SESSIONS_MAX; i++) {
 		const struct dump_result *res = &inc->results[i];
-		struct proxy *x = res->session ? inc->gen->dumpers[i]->proxy : NULL;
+		struct proxy *x = res->session ? inc->active->dumpers[i]->proxy : NULL;
 
 		if (!x)
 			continue;

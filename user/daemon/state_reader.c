@@ -24,7 +24,7 @@ struct state_reader {
 	pthread_mutex_t *pool_lock;
 	struct incident_pool *pool;
 	int progress;
-	uint64_t asked, done; /* passes over the pool: wanted by settle, and completed */
+	uint64_t asked, done; /* passes over the pool: that wait asks for, and completed */
 	bool stop, ended;
 	bool left; /* nobody waits for the thread: it frees this when it ends */
 };
@@ -167,7 +167,7 @@ void state_reader__wake(struct state_reader *s)
 	sem_post(&s->wake);
 }
 
-void state_reader__settle(struct state_reader *s, uint64_t deadline)
+void state_reader__wait(struct state_reader *s, uint64_t deadline)
 {
 	struct timespec until = timespec_of(deadline);
 	uint64_t pass;

@@ -2,7 +2,7 @@
 /*
  * A thread that reads the state of the subjects of triggers, see task_state.h, as soon as the
  * trigger thread wakes it. Nobody waits for it. An examiner reads their memory, which may be on a
- * file system that hangs. Life: start, wake, settle, free.
+ * file system that hangs. Life: start, wake, wait, free.
  */
 #ifndef FRBPF_DAEMON_STATE_READER_H
 #define FRBPF_DAEMON_STATE_READER_H
@@ -26,7 +26,7 @@ int state_reader__start(struct examiner *examiner, pthread_mutex_t *lock,
 void state_reader__wake(struct state_reader *s);
 
 /* Wait until the states wanted now are read, at most until @deadline, ns. */
-void state_reader__settle(struct state_reader *s, uint64_t deadline);
+void state_reader__wait(struct state_reader *s, uint64_t deadline);
 
 /*
  * Ends the thread. If a read hangs for a second, the thread is left to end by itself. NULL is

@@ -34,7 +34,7 @@ static void take_trigger(struct recorder *r, struct active_set *g, size_t rule,
 	if (r->pool.states_wanted != wanted)
 		state_reader__wake(r->states);
 	r->fired = true;
-	if (g == r->gen)
+	if (g == r->active)
 		recorder_core__suppress_capped(r, g, rule);
 }
 
@@ -44,8 +44,8 @@ static void on_trigger(const struct frbpf_trigger *t, void *arg)
 	size_t rule;
 
 	pthread_mutex_lock(&r->lock);
-	if (find_rule(r->gen, t->rule_id, &rule))
-		take_trigger(r, r->gen, rule, t);
+	if (find_rule(r->active, t->rule_id, &rule))
+		take_trigger(r, r->active, rule, t);
 	else if (find_rule(r->offered, t->rule_id, &rule))
 		take_trigger(r, r->offered, rule, t);
 	else
@@ -83,8 +83,8 @@ struct frozen_set {
 static void select_sessions(const struct incident *inc, struct frozen_set *set)
 {
 	set->n = set->n_files = set->bytes = 0;
-	for (size_t i = 0; i < inc->gen->n_dumpers; i++) {
-		struct dumper *d = inc->gen->dumpers[i];
+	for (size_t i = 0; i < inc->active->n_dumpers; i++) {
+		struct dumper *d = inc->active->dumpers[i];
 
 		if (!(inc->sessions & (1ULL << i)))
 			continue;
@@ -99,7 +99,7 @@ static void select_sessions(const struct incident *inc, struct frozen_set *set)
 
 static void freeze_rings(struct recorder *r, struct incident *inc, const struct frozen_set *set)
 {
-	enum snapshot_mode mode = inc->gen->rules->daemon.snapshot;
+	enum snapshot_mode mode = inc->active->rules->daemon.snapshot;
 	bool is_short = freeze__is_short(set->bytes, r->copy_ns_per_mib);
 
 	if (mode == SNAPSHOT_LIVE || (mode == SNAPSHOT_AUTO && !is_short)) {
@@ -122,7 +122,7 @@ static void freeze_incident(struct recorder *r, struct incident *inc)
 	struct active_set *g;
 	uint64_t late, left;
 
-	inc->min_free = inc->gen->rules->daemon.min_free;
+	inc->min_free = inc->active->rules->daemon.min_free;
 	select_sessions(inc, &set);
 	freeze_rings(r, inc, &set);
 
@@ -136,7 +136,7 @@ static void freeze_incident(struct recorder *r, struct incident *inc)
 		recorder_core__count_writing(r, 1);
 	else
 		event_fd__notify(r->progress);
-	g = inc->gen;
+	g = inc->active;
 	left = inc->sessions;
 	pthread_mutex_unlock(&r->lock);
 

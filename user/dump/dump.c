@@ -18,7 +18,7 @@ static int write_window(const struct dump_job *job, const struct window *win,
 	if (ret)
 		return ret;
 	ret = dump_file__write(job, win, res, err);
-	disk_room__settle(job->env->room, bytes, ret ? 0 : res->bytes);
+	disk_room__release(job->env->room, bytes, ret ? 0 : res->bytes);
 	stack_frames__locate_user(job->inc, win->slice); /* out of memory: fewer names */
 	return ret;
 }

@@ -42,10 +42,7 @@ struct plain_file {
 
 /* ---- names ---- */
 
-/*
- * Whatever the session records: its anchors tell of all tasks, and a task may come into its cgroup
- * later.
- */
+/* Records all tasks, whatever the session is about: a task may come into its cgroup later. */
 static int begin_names(struct plain_file *f, struct err *err)
 {
 	const struct sideband_request req = {

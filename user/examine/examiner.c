@@ -362,7 +362,7 @@ ssize_t examiner__read_task(struct examiner *e, pid_t tid, enum examine_task_fil
 	q->request.pid = tid;
 	q->request.start = at;
 	q->request.end = at + size;
-	/* one task that hangs says nothing about others */
+	/* a task that hangs says nothing about others */
 	snprintf(q->request.path, sizeof(q->request.path), "/proc/%d", (int)tid);
 	n = ask_lane(e, EXAMINER_TASKS,
 		     &(struct lane_call){

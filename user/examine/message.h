@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Messages between frbpf and the processes that read files of other users. A request is a struct
- * examine_request; an answer is a head, and names behind it. All are datagrams within one machine.
+ * examine_request; an answer is a head, followed by names. All are datagrams within one machine.
  * The receiver checks each: a malicious file may have taken over the parser.
  */
 #ifndef FRBPF_EXAMINE_MESSAGE_H
@@ -19,9 +19,9 @@ enum examine_kind {
 	EXAMINE_SYMBOLS,  /* functions at offsets of the file with a build id */
 	EXAMINE_VDSO,	  /* functions at offsets of the vDSO with a build id */
 	EXAMINE_PERF_MAP, /* functions at addresses of code that a JIT made */
-	EXAMINE_PROBE,	  /* what a probe needs to know of the file that is sent along */
+	EXAMINE_PROBE,	  /* what a probe needs to know of the file that comes with the request */
 	EXAMINE_TASK,	  /* bytes of a file of /proc/TID, from start to end */
-	EXAMINE_REACH,	  /* whether opening the file ends; the answer is empty */
+	EXAMINE_REACH,	  /* whether opening the file returns; the answer is empty */
 	EXAMINE_KINDS,
 };
 
@@ -39,7 +39,7 @@ enum examine_what {
 	EXAMINE_WHATS,
 };
 
-/* Files of /proc/TID that may hang as long as the task wants. */
+/* Files of /proc/TID, whose reading the task can delay without limit. */
 enum examine_task_file {
 	EXAMINE_TASK_COMMAND, /* its command line, which is in its memory */
 	EXAMINE_TASK_MEMORY,
@@ -54,9 +54,9 @@ enum examine_task_file {
 struct examine_probe {
 	uint32_t what;
 	uint32_t latency;		     /* 1: also where the function returns */
-	uint64_t offset;		     /* bytes behind the symbol */
+	uint64_t offset;		     /* bytes after the symbol */
 	char provider[EXAMINE_PROVIDER_MAX]; /* of EXAMINE_USDT */
-	char symbol[EXAMINE_SYMBOL_MAX];     /* or the name of the probe; of a list a glob */
+	char symbol[EXAMINE_SYMBOL_MAX];     /* or the name of the probe; for a list a glob */
 };
 
 struct examine_request {
@@ -80,12 +80,12 @@ struct examine_request {
 /* 0 or -EBADMSG. */
 int examine_request__check(const void *msg, size_t len);
 
-/* Is it a plain file name, which leads to no other folder, or ""? */
+/* Is it a file name without directories, or ""? */
 bool examine_link__is_valid(const char link[static EXAMINE_LINK_MAX]);
 
 struct examine_head {
 	uint32_t number; /* number of the request */
-	int32_t error;	 /* 0 or negative errno: nothing was found out */
+	int32_t error;	 /* 0, or negative errno: no result */
 	uint32_t n_names;
 	uint32_t more; /* of EXAMINE_PROBE; 1: another part follows */
 	struct build_id
@@ -95,7 +95,7 @@ struct examine_head {
 		[EXAMINE_LINK_MAX]; /* of EXAMINE_SYMBOLS and EXAMINE_PROBE: name of the debug file; "": none named */
 };
 
-/* Stands behind the head n_names times, each with the bytes of the name, without a NUL. */
+/* Follows the head n_names times, each with the bytes of the name, without a NUL. */
 struct examine_name {
 	uint32_t place; /* index into places[] */
 	uint32_t len;
@@ -113,8 +113,8 @@ struct examine_named {
 int examine_answer__check(const void *msg, size_t len, const struct examine_request *request,
 			  struct examine_head *ret);
 /*
- * The same for a part of an answer to EXAMINE_PROBE and EXAMINE_TASK. Behind its
- * head is what probe_found.h encodes, or, with an error, its words; or the bytes that were read.
+ * The same for a part of an answer to EXAMINE_PROBE or EXAMINE_TASK. After its head come the
+ * encoding of probe_found.h, the bytes that were read, or, with an error, its message.
  */
 int examine_part__check(const void *msg, size_t len, const struct examine_request *request,
 			struct examine_head *ret);

@@ -59,8 +59,8 @@ static void open_symbols(const struct examine_request *r, struct opened *to, str
 }
 
 /*
- * The file came with the request; candidates for its debug file are added. Only those of root or
- * our user: anybody else could invent symbols.
+ * Adds candidates for the debug file of a file that came with the request. Only files of root or
+ * our user: others could invent symbols.
  */
 static void open_debug(const struct examine_request *r, struct opened *to, struct fds *fds)
 {
@@ -79,7 +79,7 @@ static void open_debug(const struct examine_request *r, struct opened *to, struc
 	to->n_debug = fds->n - to->n_files;
 }
 
-/* Both calls ask the server of the file system; cached pages do not answer them. */
+/* Both calls ask the file system's server; cached pages do not answer them. */
 static void reach_path(const char *path)
 {
 	struct stat st;
@@ -90,7 +90,7 @@ static void reach_path(const char *path)
 		fstatfs(fd, &fs);
 }
 
-/* Copy a file that shows itself only to who has our capabilities. */
+/* Copy a file that only a process with our capabilities can read. */
 static int copy_shown(int file)
 {
 	_cleanup_close_ int copy = memfd_create("shown", MFD_CLOEXEC);
@@ -100,7 +100,7 @@ static int copy_shown(int file)
 	return n > 0 && pwrite(copy, text, n, 0) == n ? TAKE_FD(copy) : -ESRCH;
 }
 
-/* To open the memory of a task is harmless; to read it may hang, which the parser does. */
+/* Opening a task's memory is harmless. Reading it may hang, and is the parser's job. */
 static int open_task(const struct examine_request *r)
 {
 	static const char *const names[] = {

@@ -10,8 +10,8 @@
 #include "examine/message.h"
 
 /*
- * Sent to the parser, with n_files descriptors of the file itself, to be tried in that order, and
- * then n_debug of debug files.
+ * Sent to the parser, with n_files descriptors of the file itself, to be tried in that order,
+ * followed by n_debug of debug files.
  */
 struct opened {
 	struct examine_request request;

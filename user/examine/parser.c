@@ -237,7 +237,8 @@ void parser__run(int files, int answers, const struct demangler *demangler)
 		p->out.head.error = parse_files(p, fds, n_fds, answers);
 		if (send_answer(&p->out, answers))
 			_exit(0);
-		while (n_fds) /* after the answer: closing asks the file server, which may hang */
+		while (n_fds) /* after the answer: closing a file may call its server, which may
+			       * hang */
 			close(fds[--n_fds]);
 	}
 }

@@ -46,8 +46,8 @@ static int id_set_init(struct id_set *s, size_t n)
 {
 	unsigned int bits = 4;
 
-	while (bits < 32 &&
-	       (1ULL << bits) / 2 < n) /* at most half full: probes are short, and end */
+	/* at most half full: probes are short, and end */
+	while (bits < 32 && (1ULL << bits) / 2 < n)
 		bits++;
 	if ((1ULL << bits) / 2 < n)
 		return -ENOMEM;

@@ -29,8 +29,8 @@ int option__set_output(struct option_parser *p, const struct option_value *v)
 	}
 	if (!strcmp(v->text, "-"))
 		return OPTION_ERROR(p, v,
-				    "a session writes files, not a pipe: remove -o, the path is "
-				    "told by `frbpf dump`");
+				    "a session writes files, not a pipe: remove -o, "
+				    "`frbpf dump` prints the path");
 	if (!len || name[0] == '.')
 		return OPTION_ERROR(p, v, "'%s' names no file: write -o NAME, dumps are NAME.TIME",
 				    v->text);

@@ -226,7 +226,7 @@ static int open_threads(struct session *s, const struct record_target *target, s
 
 		close_events(s);
 		*err = (struct err){ 0 };
-		if (i) /* let it settle: a second in total */
+		if (i) /* let it start them: a second in total */
 			nanosleep(&(struct timespec){ .tv_nsec = NAP_NS << (i < 7 ? i - 1 : 6) },
 				  NULL);
 		code = record_target__threads(target, &tids, &now.n_tids);

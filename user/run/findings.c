@@ -279,11 +279,11 @@ void findings__find(struct outcome *o, const struct base_dir *base)
 	f.n = incident_why__prepare(o, base, f.questions);
 	code = reading__run(find_and_tell, &f, SECONDS_MAX, -1, &err, &j);
 	if (!code && findings__take(j, o))
-		code = err_set(&err, -EBADMSG, "what reads gave a malformed result");
+		code = err_set(&err, -EBADMSG, "the reading process gave a malformed result");
 	json_decref(j);
 	note_verdicts(o, base);
 	if (!code)
 		return;
 	snprintf(o->unread, sizeof(o->unread), "%.250s", err.msg[0] ? err.msg : "out of memory");
-	log_warn("the reports have not all that the dumps tell: %s", o->unread);
+	log_warn("the reports lack findings of the dumps: %s", o->unread);
 }

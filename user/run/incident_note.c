@@ -61,7 +61,7 @@ static void take_trigger(struct run_incident *to, const struct incident *inc,
 		return;
 	r = &to->triggers[to->n_triggers++];
 	*r = (struct run_trigger){
-		.rule = it->rule - inc->gen->rules->rules,
+		.rule = it->rule - inc->active->rules->rules,
 		.time = t->time,
 		.value = t->value,
 		.threshold = t->threshold,
@@ -125,8 +125,8 @@ void incident_note__log(const struct outcome *o, uint64_t number)
 		snprintf(comm, sizeof(comm), "%s", t->comm);
 		units__format_duration(t->value, value, sizeof(value));
 		log_info("rule %s fired%s: %s: %s%s%s (pid %u, tid %u), incident %s", rule->name,
-			 t->contradicted ? ", but what was recorded contradicts it" : "",
-			 rule->when, rule->is_event ? "" : value, rule->is_event ? "" : " by ",
+			 t->contradicted ? ", but the recording contradicts it" : "", rule->when,
+			 rule->is_event ? "" : value, rule->is_event ? "" : " by ",
 			 make_printable(comm), t->pid, t->tid, inc->name);
 	}
 	for (size_t i = 0; i < inc->n_files; i++) {

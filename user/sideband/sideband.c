@@ -238,7 +238,7 @@ int sideband__scan(struct sideband *sb, struct err *err)
 	sb->scanned_bytes = task_model__bytes(sb->base);
 	sb->scanned_cgroups = kernel_state__n_cgroups(task_model__kernel(sb->base));
 	sb->identify_due = true;
-	sideband_core__settle(sb);
+	sideband_core__fold_to_limit(sb);
 	sideband__unlock(sb);
 	return 0;
 }
@@ -356,8 +356,8 @@ static void *helper_main(void *arg)
 			identify_files(sb);
 			continue;
 		}
-		if (sideband_core__outlived(
-			    sb)) { /* in parts, because the drainer needs the lock meanwhile */
+		/* in parts, because the drainer needs the lock meanwhile */
+		if (sideband_core__outlived(sb)) {
 			sideband_core__fold_oldest(sb);
 			sideband__unlock(sb);
 			sideband__lock(sb);

@@ -134,7 +134,7 @@ void sideband_core__fold_oldest(struct sideband *sb)
 	sideband_log__fold(sb->log, sideband_log__oldest_chunk_end(sb->log) + 1, fold_record, sb);
 }
 
-void sideband_core__settle(struct sideband *sb)
+void sideband_core__fold_to_limit(struct sideband *sb)
 {
 	if (!sb->scanned)
 		return;
@@ -216,7 +216,7 @@ void sideband_core__drain(struct sideband *sb)
 		sideband__unlock(sb);
 	}
 	sideband__lock(sb);
-	sideband_core__settle(sb);
+	sideband_core__fold_to_limit(sb);
 	sideband__unlock(sb);
 }
 
@@ -240,7 +240,7 @@ void sideband_core__unpin(struct sideband *sb, struct sideband_log_view *view)
 	sideband__lock(sb);
 	if (--sb->pins == 0) {
 		sb->fold_due = false;
-		sideband_core__settle(sb);
+		sideband_core__fold_to_limit(sb);
 		pthread_cond_broadcast(&sb->unpinned);
 	}
 	sideband__unlock(sb);

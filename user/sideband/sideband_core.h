@@ -107,7 +107,7 @@ void sideband_core__lost(struct sideband *sb, uint64_t n);
 /* Put a record into the log, or into the base if it is older than the log. Under the lock. */
 void sideband_core__log(struct sideband *sb, const struct perf_event_header *rec);
 /* Fold records until the memory limit holds. Under the lock. */
-void sideband_core__settle(struct sideband *sb);
+void sideband_core__fold_to_limit(struct sideband *sb);
 
 /* Update fold_before, once per follow_interval. For the drainer; not under the lock. */
 void sideband_core__follow(struct sideband *sb);

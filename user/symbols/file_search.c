@@ -47,7 +47,7 @@ static int open_kept(const struct build_id *id, const char *file)
 	return foreign__open_path(path, FOREIGN_TRUSTED, NULL);
 }
 
-/* ---- asked of the opener ---- */
+/* ---- by the opener ---- */
 
 /* -ENAMETOOLONG, or as the functions of the same names. */
 static int ask_opener(enum opening_kind kind, const struct mapped_file *m, const char *link,
@@ -70,7 +70,7 @@ static int ask_opener(enum opening_kind kind, const struct mapped_file *m, const
 	return opening__ask(&r);
 }
 
-/* ---- found here ---- */
+/* ---- in this process ---- */
 
 /* The pid may be reused: only a build id can prove that it is the right file. */
 static bool is_of_process(const struct mapped_file *m)
@@ -111,8 +111,8 @@ int file_search__debug(const char *path, const struct build_id *id, const char *
 	char hex[2 * BUILD_ID_MAX + 2], at[PATH_MAX];
 	unsigned int flags = FOREIGN_TRUSTED;
 
-	if (!id->size ||
-	    (i >= 2 && !link[0])) /* without an id, nothing proves that it belongs to this file */
+	/* without an id, nothing proves that it belongs to this file */
+	if (!id->size || (i >= 2 && !link[0]))
 		return -ENOENT;
 	if (opening__is_remote())
 		return ask_opener(OPENING_DEBUG, &(struct mapped_file){ .path = path, .id = id },

@@ -24,8 +24,8 @@ enum module_kind {
 struct module {
 	enum module_kind kind;
 	const char *path; /* as mapped */
-	const char
-		*name; /* to display, the same on any machine: "libc.so.6", "[kernel]", "[jit]" */
+	/* to display, the same on any machine: "libc.so.6", "[kernel]", "[jit]" */
+	const char *name;
 	struct build_id id;
 	uint32_t pid; /* a process that mapped it */
 

@@ -15,8 +15,8 @@
 struct symbols;
 
 struct location {
-	const char
-		*module; /* "libc.so.6", "[kernel]", "[vdso]", "[jit]", "[unknown]": no map there */
+	/* "libc.so.6", "[kernel]", "[vdso]", "[jit]", "[unknown]": no map there */
+	const char *module;
 	const char *path;   /* as mapped; NULL: no map */
 	uint64_t offset;    /* in the module's file; the address for kernel, JIT code and no map */
 	const char *symbol; /* NULL: unknown */

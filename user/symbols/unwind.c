@@ -98,8 +98,8 @@ size_t unwind__frames(struct symbols *s, const struct task_model *tasks,
 		uint64_t at = f.exact ? f.pc : f.pc - 1, offset;
 		const struct cfi *cfi = symbols__cfi(s, tasks, kernel_maps, pid, at, &offset);
 
-		if (n && !task_model__find_map(tasks, pid,
-					       at)) /* no code is there, so it was not an address */
+		if (n &&
+		    !task_model__find_map(tasks, pid, at)) /* no code there: no return address */
 			break;
 		ips[n++] = at;
 		if (cfi && cfi__machine(cfi) != m->elf)

@@ -303,7 +303,7 @@ static int feed_irq(struct sched_timeline *t, const struct sched_event *e)
 	return irq_add(c, r);
 }
 
-/* Many short ones are taken to have run just before they were told of. */
+/* Many short ones: taken to have run just before their event. */
 static int feed_interrupt(struct sched_timeline *t, const struct sched_event *e)
 {
 	struct irq_run r = { .to = e->time, .number = e->arg, .soft = e->prio == 1 };
@@ -338,7 +338,7 @@ static int feed_reclaim(struct sched_timeline *t, const struct sched_event *e)
 	return 0;
 }
 
-/* It is written right before or right after the task leaves its CPU, or when it has spun. */
+/* The event comes right before or after the task leaves its CPU, or when it has spun. */
 static int feed_lock(struct sched_timeline *t, uint32_t i)
 {
 	const struct sched_event *e = &t->events->v[i];

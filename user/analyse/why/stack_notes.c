@@ -9,7 +9,10 @@
 
 #define FRAMES_MAX 256
 
-/* Most stacks are one of few. A table finds the note of one that was seen; the last one stays. */
+/*
+ * Most stacks are one of few. A table has notes of known stacks; a new one replaces that in its
+ * place.
+ */
 #define KNOWN	     512
 #define KNOWN_FRAMES 48
 
@@ -109,7 +112,7 @@ static void note_frames(struct notes_reading *n, size_t n_frames, bool in_irq, b
 	to->context = wake_context__of(n->kernel, n_kernel, in_irq, softirqd);
 }
 
-/* Where in the table the stack in n->frames is, or may be put */
+/* The place of the stack in n->frames in the table, or a free place for it */
 static struct known_stack *known_place(struct notes_reading *n, size_t n_frames)
 {
 	uint64_t hash = n_frames;

@@ -63,7 +63,7 @@ int disk_room__promise(struct disk_room *room, int fd, uint64_t min_free, uint64
 		       units__format_size(min_free, keep, sizeof(keep)));
 }
 
-void disk_room__settle(struct disk_room *room, uint64_t bytes, uint64_t written)
+void disk_room__release(struct disk_room *room, uint64_t bytes, uint64_t written)
 {
 	pthread_mutex_lock(&room->lock);
 	room->promised = bytes_less(room->promised, bytes);

@@ -2,7 +2,7 @@
 /*
  * Divides the disk space that `min-free` leaves among dumps. The files of an incident are written
  * at the same time, so each gets a promise of its bytes before it is begun. Life: init; then
- * promise and settle once for each file, in any thread.
+ * promise and release once for each file, in any thread.
  */
 #ifndef FRBPF_DUMP_BASE_DISK_ROOM_H
 #define FRBPF_DUMP_BASE_DISK_ROOM_H
@@ -21,12 +21,12 @@ struct disk_room { /* of one file system */
 void disk_room__init(struct disk_room *room);
 /*
  * Promise @bytes to a file in the directory @fd. @min_free bytes must stay free (0: no limit). 0:
- * call disk_room__settle() when it is written. -ENOSPC, with the sum in @err: there is no room for
+ * call disk_room__release() when it is written. -ENOSPC, with the sum in @err: there is no room for
  * it beside the other files.
  */
 int disk_room__promise(struct disk_room *room, int fd, uint64_t min_free, uint64_t bytes,
 		       struct err *err);
 /* End the promise of @bytes. The file has taken @written bytes; 0: it does not exist. */
-void disk_room__settle(struct disk_room *room, uint64_t bytes, uint64_t written);
+void disk_room__release(struct disk_room *room, uint64_t bytes, uint64_t written);
 
 #endif

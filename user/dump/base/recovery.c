@@ -182,7 +182,8 @@ static int edit_names(json_t *manifest, void *arg)
 	return json_object_set_new(manifest, "names", json_string("partial")) ? -ENOMEM : 1;
 }
 
-static void settle_incident(const struct base_dir *b, const char *name, struct recovery_report *ret)
+static void recover_incident(const struct base_dir *b, const char *name,
+			     struct recovery_report *ret)
 {
 	struct err err = { 0 };
 	int code = manifest__edit(b, name, edit_names, NULL, &err);
@@ -204,7 +205,7 @@ int recovery__run(const struct base_dir *b, struct recovery_report *ret)
 		if (inc->files & BASE_GONE) {
 			remove_rest(&s, inc, ret);
 		} else if (inc->files & BASE_MANIFEST) {
-			settle_incident(b, inc->name, ret);
+			recover_incident(b, inc->name, ret);
 		} else if (inc->n_dumps) {
 			finish_incident(&s, inc, ret);
 		} else {

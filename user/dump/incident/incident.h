@@ -34,7 +34,7 @@
  *	          it, which adds to `merged` and sets `manifest_stale`
  *
  * Each transition is one function of daemon/incident_pool.h, called once in one critical section.
- * Everything that a state guarantees, above all `gen`, changes together with the state.
+ * Everything that a state guarantees, above all `active`, changes together with the state.
  */
 enum incident_state {
 	INCIDENT_FREE,
@@ -143,9 +143,9 @@ struct active_set;
 
 struct incident {
 	enum incident_state state;
-	uint64_t number;	/* since the daemon started, from 1 */
-	struct active_set *gen; /* the rules and sessions it began with; a reference. NULL: FREE */
-	uint64_t sessions;	/* mask over the active set's sessions */
+	uint64_t number;		  /* since the daemon started, from 1 */
+	struct active_set *active;	  /* that it began with; a reference. NULL: FREE */
+	uint64_t sessions;		  /* mask over the active set's sessions */
 	char reason[INCIDENT_REASON_MAX]; /* of a dump by hand, else "" */
 	bool manual;
 

@@ -70,8 +70,9 @@ static bool read_futex(const struct waiting *w, uint64_t addr, uint32_t *words, 
 	struct proc_stat s;
 
 	return examiner__read_task(w->examiner, w->tid, EXAMINE_TASK_MEMORY, addr, words, len) ==
+		       /* it has not ended, so the tid is still its own */
 		       len &&
-	       !proc_file__stat(w->dir, &s); /* it has not ended, so the tid is still its own */
+	       !proc_file__stat(w->dir, &s);
 }
 
 static bool is_thread_of(pid_t tid, pid_t pid)

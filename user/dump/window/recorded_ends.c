@@ -411,7 +411,7 @@ static bool is_restart(const struct claim *c, const struct end_sample *s)
 }
 
 /*
- * Of things that happen once at a time, at most one begin and then one end may be inside: its own
+ * Something that happens once at a time has at most one begin and then one end inside: its own
  * ends, by perf's clock.
  */
 static void claim__note_inside(struct claim *c, enum role role, uint64_t time)

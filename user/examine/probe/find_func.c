@@ -292,8 +292,7 @@ int func__exits(struct elf_file *f, const struct func *func, struct func_exits *
 	parts.v[0] = (struct func_part){ func->addr, func->size,
 					 elf_file__code(f, func->addr, func->size) };
 	if (!parts.v[0].code)
-		return err_set(err, -EINVAL,
-			       "its symbol has no size, so nobody knows where it returns");
+		return err_set(err, -EINVAL, "its symbol has no size, so its end is unknown");
 	r = elf_file__each_function(f, add_part, &parts);
 	if (!r)
 		r = func_exits__find(elf_file__machine(f), parts.v, parts.n, &exits);

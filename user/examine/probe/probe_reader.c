@@ -74,7 +74,7 @@ static int explain_failure(const char *name, int code, unsigned int seconds, str
 	case -EBUSY:
 		return err_set(
 			err, code,
-			"%s: not read, because files took too long lately: try again in 30 s",
+			"%s: not read, because files took too long recently: try again in 30 s",
 			name);
 	}
 	return err_set(err, code, "%s: cannot start a process to read it: %s", name,

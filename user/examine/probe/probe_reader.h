@@ -27,9 +27,9 @@ int probe_reader__reach(const char *path);
 void probe_reader__rest(void);
 
 /*
- * Answer @q for the open file @fd, which processes see as @name. 0 or negative errno, with words
- * in @err: what the file lacks. -EIO: the parser died twice; -ETIMEDOUT: it took longer than
- * @seconds; -EBUSY: it did so lately; -EBADMSG: the answer is malformed.
+ * Answer @q for the open file @fd, which processes see as @name. 0, or negative errno with a
+ * message in @err: what the file lacks. -EIO: the parser died twice; -ETIMEDOUT: it took longer
+ * than @seconds; -EBUSY: it did so recently; -EBADMSG: the answer is malformed.
  */
 int probe_reader__ask(int fd, const char *name, const struct examine_probe *q, unsigned int seconds,
 		      struct probe_found *ret, struct err *err);

@@ -128,7 +128,7 @@ static int add_incident(const struct outcome *o, const struct run_incident *inc,
 
 	err = err ? err : add_fact(rule, t, b);
 	if (!err && t->contradicted)
-		err = buf__add_str(b, ", which what was recorded contradicts: no finding");
+		err = buf__add_str(b, ", which the recording contradicts: no finding");
 	if (!err && others)
 		err = buf__printf(b, "; %zu more triggers at that time", others);
 	err = err ? err : buf__add_str(b, "\n");
@@ -157,7 +157,7 @@ static int add_notices(const struct outcome *o, struct buf *b)
 		err = err ? err : buf__add_str(b, "\n");
 	}
 	if (!err && o->unread[0]) {
-		err = buf__add_str(b, "\nNot all that the dumps tell is here: ");
+		err = buf__add_str(b, "\nFindings of the dumps are missing here: ");
 		err = err ? err : escape__markdown(b, o->unread);
 		err = err ? err : buf__add_str(b, "\n");
 	}
