@@ -448,11 +448,10 @@ explained() { # MANIFEST
 # The processes that explain incidents, for recorders in this mount namespace.
 explainers() {
 	local comm
-	for comm in /proc/[0-9]*/comm; do
-		[[ $(cat "$comm" 2>/dev/null) == frbpf-why && ${comm%/comm}/ns/mnt -ef /proc/self/ns/mnt ]] || continue
-		comm=${comm%/comm}
-		echo "${comm##*/}"
-	done
+	while read -r comm; do
+		[[ ${comm%/*}/ns/mnt -ef /proc/self/ns/mnt ]] && echo "${comm//[!0-9]/}"
+	done < <(grep -lsxF frbpf-why /proc/[0-9]*/comm)
+	return 0
 }
 
 some_explainers() {
