@@ -209,6 +209,81 @@ static void test_cpu_off_line(void **state)
 	why__free(w);
 }
 
+static void named(struct why *w, uint32_t tid, const char *comm)
+{
+	snprintf(sched_tasks__get(w->events.tasks, tid)->comm, SCHED_COMM, "%s", comm);
+}
+
+/* Behind a thread of the kernel called @comm that OTHER woke, from an interrupt if @flags say so */
+static void check_behind(const char *comm, uint8_t flags, const char *want)
+{
+	struct why *w = story_begin();
+	struct sched_event *e;
+
+	switches(w, 1, 1, HOG, SUBJECT, true);
+	e = happens(w, 10, SCHED_WAKING, 0, OTHER, HOG);
+	e->arg = 1;
+	e->flags = flags;
+	switches(w, 10, 1, SUBJECT, HOG, false);
+	happens(w, 11, SCHED_SOFTIRQ, 1, HOG, 0)->arg = 3;
+	happens(w, 20, SCHED_SOFTIRQ_END, 1, HOG, 0)->arg = 3;
+	switches(w, 30, 1, HOG, SUBJECT, true);
+	switches(w, 40, 1, SUBJECT, 0, true);
+	named(w, HOG, comm);
+	named(w, OTHER, "dd");
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	says(w, 0, want);
+	why__free(w);
+}
+
+static void test_on_behalf(void **state)
+{
+	check_behind("kworker/1:0", 0,
+		     "20ms waited for CPU 1 behind kworker/1:0/2 (of the same priority), given "
+		     "work by dd/3");
+	check_behind("kswapd0", 0,
+		     "20ms waited for CPU 1 behind kswapd0/2 (of the same priority), given work by "
+		     "dd/3");
+	check_behind("jbd2/vda-8", SCHED_SOFTIRQ_FLAG,
+		     "20ms waited for CPU 1 behind jbd2/vda-8/2 (of the same priority)");
+	check_behind("iou-wrk-3", SCHED_HARDIRQ,
+		     "20ms waited for CPU 1 behind iou-wrk-3/2 (of the same priority), given work "
+		     "by dd/3");
+	check_behind("iou-wrk-77", 0,
+		     "20ms waited for CPU 1 behind iou-wrk-77/2 (of the same priority)");
+	check_behind("ksoftirqd/1", 0,
+		     "20ms waited for CPU 1 behind ksoftirqd/1/2 (of the same priority), for "
+		     "softirq net_rx");
+	check_behind("cat", 0, "20ms waited for CPU 1 behind cat/2 (of the same priority)");
+}
+
+/* A server's worker computes for who woke it. */
+static void test_worker_in_a_chain(void **state)
+{
+	struct why *w = story_begin();
+	const struct why_node *n;
+	struct buf b = { 0 };
+
+	switches(w, 1, 1, HOG, 0, true);
+	happens(w, 8, SCHED_WAKING, 0, OTHER, HOG)->arg = 1;
+	switches(w, 9, 1, 0, HOG, false);
+	switches(w, 10, 0, SUBJECT, 0, true);
+	happens(w, 30, SCHED_WAKING, 1, HOG, SUBJECT);
+	switches(w, 30, 0, 0, SUBJECT, false);
+	switches(w, 40, 1, HOG, 0, true);
+	named(w, HOG, "kworker/1:0");
+	named(w, OTHER, "dd");
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	n = why__root(w)->child;
+	assert_non_null(n);
+	n = n->child;
+	assert_non_null(n);
+	assert_int_equal(why_verdict__phrase(&b, w, n, as_ms), 0);
+	assert_string_equal(b.data, "computed, given work by dd/3");
+	buf__free(&b);
+	why__free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +292,8 @@ int main(void)
 		cmocka_unit_test(test_hidden_end_behind_a_gap),
 		cmocka_unit_test(test_after_a_move),
 		cmocka_unit_test(test_cpu_off_line),
+		cmocka_unit_test(test_on_behalf),
+		cmocka_unit_test(test_worker_in_a_chain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,7 +49,8 @@ static const struct evidence_event {
 	{ "sched", "sched_switch", true, "prev_pid != 0", true },
 	{ "sched", "sched_switch", false, "prev_pid == 0" },
 	/*
-	 * Who ended which wait. Its CPU and the migrations tell in whose queue the task then
+	 * Who ended which wait, and who gave work to a kworker, kswapd or a journal: events of work
+	 * queues would tell the same, more often. Its CPU and the migrations tell in whose queue the task then
 	 * waited. A wake-up by a task itself needs no stack; in an interrupt, the stack tells for
 	 * whom it was.
 	 */
@@ -358,7 +359,8 @@ static int session_make_line(struct ruleset *rs, size_t session, struct tracefs 
 	int err;
 
 	session_names(rs, session, &names);
-	err = evidence__line(s->evidence, &kernel, &names, evidence_ring_bytes(rs), &line, &lacking);
+	err = evidence__line(s->evidence, &kernel, &names, evidence_ring_bytes(rs), &line,
+			     &lacking);
 	err = err ?: session_expand(rs, s, line.data);
 	if (!err && lacking.len) {
 		s->lacking = strdup(lacking.data);

@@ -63,7 +63,10 @@ struct why_key {
 	const char *call;     /* the system call; NULL: none */
 	uint32_t tid;
 	uint32_t who; /* waker, or task on the CPU; for a stop: who continued it */
-	/* for a stop: who sent the signal; for a lock: who had it at the start; 0: not recorded */
+	/*
+	 * for a stop: who sent the signal; for a lock: who had it at the start; WHY_RAN, WHY_QUEUED:
+	 * for whom tid, or who, works as a thread of the kernel; 0: not recorded, or nobody
+	 */
 	uint32_t sender;
 	int32_t prio; /* WHY_QUEUED: priority of who */
 	/* WHY_INTERRUPTED: the interrupt; WHY_QUEUED: the CPU; WHY_WAITED, WHY_SPUN: enum lock_kind */
@@ -90,6 +93,7 @@ struct why_node {
 	uint32_t times;
 	uint64_t idle_ns;  /* WHY_QUEUED: time in which another CPU seemed to be idle */
 	uint32_t idle_cpu; /* that CPU */
+	uint32_t softirq;  /* WHY_QUEUED behind ksoftirqd: 1 + what that ran longest; 0: unknown */
 	int32_t own_prio;  /* WHY_QUEUED: priority of tid then, or one of the two above */
 	uint32_t samples;  /* WHY_RAN */
 	struct why_function functions[WHY_FUNCTIONS];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Shared by the parts of why. why.c answers the question, why_running.c explains time on a CPU,
- * why_runnable.c waits for a CPU, why_device.c waits for a device, why_quota.c CPU quotas.
+ * why_runnable.c waits for a CPU, why_device.c waits for a device, why_quota.c CPU quotas,
+ * why_behalf.c for whom threads of the kernel work.
  * why_tree.c keeps the tree.
  */
 #ifndef FRBPF_ANALYSE_WHY_WHY_IMPL_H
@@ -85,6 +86,16 @@ bool why_quota__renewed(struct why *w, const struct task_span *s, uint64_t *ret_
 			uint64_t *ret_last);
 /* What is known about the quota of @tid from other sources than events */
 enum why_quota why_quota__of(const struct why *w, uint32_t tid);
+
+/* ---- why_behalf.c ---- */
+/*
+ * For whom does @tid work that runs at @time, if it is a thread of the kernel that others give
+ * work? The tid; 0: it is none, or that was not recorded.
+ */
+uint32_t why_behalf__of(struct why *w, uint32_t tid, uint64_t time);
+/* If @tid is ksoftirqd: 1 + the softirq that it ran for the longest time; 0: unknown */
+uint32_t why_behalf__softirq(const struct why *w, uint32_t tid, uint32_t cpu, uint64_t from,
+			     uint64_t to);
 
 /* ---- why_runnable.c ---- */
 /* Explain why @tid, runnable in span @s, did not run from @from to @to. 0 or -ENOMEM. */

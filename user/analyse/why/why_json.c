@@ -56,6 +56,12 @@ static json_t *functions_json(const struct why_node *n)
 	return a;
 }
 
+/* For whom a thread of the kernel works */
+static int set_behalf(json_t *o, const struct why *w, const struct why_key *k)
+{
+	return k->sender ? set_member(o, "on_behalf_of", task_json(w, k->sender)) : 0;
+}
+
 /* Set the members that only nodes of this type have. */
 static int set_details(json_t *o, const struct why *w, const struct why_node *n)
 {
@@ -64,14 +70,17 @@ static int set_details(json_t *o, const struct why *w, const struct why_node *n)
 	switch (k->type) {
 	case WHY_RAN:
 		return set_member(o, "samples", json_integer(n->samples))
-			       ?: set_member(o, "functions", functions_json(n));
+			       ?: set_member(o, "functions", functions_json(n)) ?:
+		       set_behalf(o, w, k);
 	case WHY_INTERRUPTED:
 		return set_member(o, k->soft ? "softirq" : "irq", json_integer(k->number));
 	case WHY_QUEUED:
 		return set_member(o, "behind", task_json(w, k->who)) ?: set_member(o, "prio", json_integer(k->prio)) ?:
 		       set_member(o, "cpu", json_integer(k->number)) ?:
 		       set_member(o, "idle_elsewhere_ns", json_integer(n->idle_ns)) ?:
-		       (k->soft ? set_member(o, "left_cpu", json_integer(k->soft - 1)) : 0);
+		       (k->soft ? set_member(o, "left_cpu", json_integer(k->soft - 1)) : 0) ?:
+		       (n->softirq ? set_member(o, "softirq", json_integer(n->softirq - 1)) : 0) ?:
+		       set_behalf(o, w, k);
 	case WHY_WAITED:
 		return set_member(o, "for", json_string(wait_kind__word(k->kind))) ?:
 		       set_member(o, "function", text_or_null(k->function)) ?:

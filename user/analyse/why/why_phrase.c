@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/why/why_verdict.h"
+#include "common/cleanup.h"
 #include "common/printable.h"
 #include "symbols/demangle.h"
 
@@ -67,6 +68,14 @@ int why_verdict__add_left(struct buf *b, const struct why_node *n)
 	return buf__printf(b, "; it had to leave CPU %u, which went off line", n->key.soft - 1);
 }
 
+static const char *softirq_name(uint32_t vector)
+{
+	static const char *const vectors[] = { "hi",	   "timer",   "net_tx", "net_rx",  "block",
+					       "irq_poll", "tasklet", "sched",	"hrtimer", "rcu" };
+
+	return vector < ARRAY_SIZE(vectors) ? vectors[vector] : "?";
+}
+
 /* Another CPU idled meanwhile. */
 static int add_idle(struct buf *b, const struct why *w, const struct why_node *n)
 {
@@ -84,6 +93,16 @@ static int add_idle(struct buf *b, const struct why *w, const struct why_node *n
 	}
 }
 
+/* Who gave work to a thread of the kernel */
+static int add_behalf(struct buf *b, const struct why *w, const struct why_key *k)
+{
+	char name[VERDICT_NAME];
+
+	return k->sender
+		       ? buf__printf(b, ", given work by %s", why_verdict__name(w, k->sender, name))
+		       : 0;
+}
+
 static int add_queued(struct buf *b, const struct why *w, const struct why_node *n)
 {
 	char name[VERDICT_NAME];
@@ -91,13 +110,15 @@ static int add_queued(struct buf *b, const struct why *w, const struct why_node 
 
 	err = buf__printf(b, "waited for CPU %u behind %s", n->key.number,
 			  why_verdict__name(w, n->key.who, name))
-		      ?: add_rank(b, n->key.prio, n->own_prio);
+		      ?: add_rank(b, n->key.prio, n->own_prio) ?: add_behalf(b, w, &n->key);
+	if (!err && n->softirq)
+		err = buf__printf(b, ", for softirq %s", softirq_name(n->softirq - 1));
 	if (!err && n->idle_ns > n->ns / 2)
 		err = add_idle(b, w, n);
 	return err ?: why_verdict__add_left(b, n);
 }
 
-static int add_ran(struct buf *b, const struct why_node *n)
+static int add_ran(struct buf *b, const struct why *w, const struct why_node *n)
 {
 	const struct why_function *best = n->functions;
 	int err = buf__add_str(b, "computed");
@@ -106,11 +127,11 @@ static int add_ran(struct buf *b, const struct why_node *n)
 		if (n->functions[i].samples > best->samples)
 			best = &n->functions[i];
 	if (err || !best->samples)
-		return err;
+		return err ?: add_behalf(b, w, &n->key);
 	err = buf__add_str(b, ", most in ") ?: add_function(b, best->name);
 	if (!err && best->call && strcmp(best->call, best->name))
 		err = buf__add_str(b, " (") ?: add_function(b, best->call) ?: buf__add_str(b, ")");
-	return err;
+	return err ?: add_behalf(b, w, &n->key);
 }
 
 static int add_stopped(struct buf *b, const struct why *w, const struct why_key *k)
@@ -249,15 +270,11 @@ static int add_waited(struct buf *b, const struct why *w, const struct why_node 
 
 static int add_interrupt(struct buf *b, const struct why_key *k)
 {
-	static const char *const vectors[] = { "hi",	   "timer",   "net_tx", "net_rx",  "block",
-					       "irq_poll", "tasklet", "sched",	"hrtimer", "rcu" };
-
 	if (!k->soft && k->number == UINT32_MAX)
 		return buf__add_str(b, "was interrupted by several lines");
 	if (!k->soft)
 		return buf__printf(b, "was interrupted by line %u", k->number);
-	return buf__printf(b, "was interrupted by softirq %s",
-			   k->number < 10 ? vectors[k->number] : "?");
+	return buf__printf(b, "was interrupted by softirq %s", softirq_name(k->number));
 }
 
 int why_verdict__phrase(struct buf *b, const struct why *w, const struct why_node *n,
@@ -265,7 +282,7 @@ int why_verdict__phrase(struct buf *b, const struct why *w, const struct why_nod
 {
 	switch (n->key.type) {
 	case WHY_RAN:
-		return add_ran(b, n);
+		return add_ran(b, w, n);
 	case WHY_INTERRUPTED:
 		return add_interrupt(b, &n->key);
 	case WHY_QUEUED:

@@ -89,10 +89,12 @@ static int explain_on_cpu(struct why *w, struct why_node *parent, uint32_t tid,
 		}
 		key.who = r->tid;
 		key.prio = r->prio;
+		key.sender = why_behalf__of(w, r->tid, begin);
 		n = why_tree__add(w->tree, &key, begin, end - begin);
 		if (!n)
 			return -ENOMEM;
 		n->own_prio = own_prio(w, tid, s);
+		n->softirq = why_behalf__softirq(w, r->tid, q.cpu, begin, end) ?: n->softirq;
 		if (end - begin > WHY_LONG_NS)
 			n->idle_ns += idle_elsewhere(w, q.cpu, begin, end, &n->idle_cpu);
 	}

@@ -254,7 +254,10 @@ int why_running__explain(struct why *w, struct why_node *parent, uint32_t tid,
 			 const struct task_line *l, const struct task_span *s, uint64_t from,
 			 uint64_t to)
 {
-	const struct why_key key = { .parent = parent, .tid = tid, .type = WHY_RAN };
+	const struct why_key key = { .parent = parent,
+				     .tid = tid,
+				     .type = WHY_RAN,
+				     .sender = why_behalf__of(w, tid, from) };
 	uint64_t lost = sched_timeline__lost(&w->timeline, from, to), left = to - from;
 	uint64_t irqs = 0, reclaim = 0, recorded = 0, sampled = 0;
 	struct why_node *n;
