@@ -41,14 +41,6 @@ struct flight_data {
 
 #include "in_flight.bpf.h"
 
-/* Does a program on this CPU use `scratch`? Before 6.2 an interrupt may run it a second time. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} at_work SEC(".maps");
-
 /* Is this blkio.device, not blkio? */
 const volatile bool of_device;
 /* Flag in request::rq_flags: the request is part of a flush sequence of the kernel. */
@@ -190,18 +182,11 @@ static __always_inline void check_request(struct request *rq, const struct fligh
 					  __u32 bytes, __u32 bank, __u64 now, __u64 value)
 {
 	struct measured s = { .now = now, .value = value, .bank = bank };
-	__u32 zero = 0;
-	__u64 *busy = bpf_map_lookup_elem(&at_work, &zero);
+	__u64 *busy = scratch_take(&missing_storage);
 	struct match *m;
 
 	if (!busy)
 		return;
-	if (*busy) {
-		__sync_fetch_and_add(&missing_storage, 1);
-		return;
-	}
-	*busy = 1;
-	barrier();
 	s.self = p->for_us && is_dump_written(now);
 	s.self |= p->subject.tgid == control.self_tgid;
 	m = match_new(&s);
@@ -212,8 +197,7 @@ static __always_inline void check_request(struct request *rq, const struct fligh
 		m->val[MATCH_SUBJECT][FRBPF_BLKIO_DEV][0] = request_dev(rq);
 		rules_run_saved(m, &p->subject, &p->cgroups);
 	}
-	barrier();
-	*busy = 0;
+	scratch_give(busy);
 }
 
 /* The kernel may have read the clock for a request slightly later than we did. */

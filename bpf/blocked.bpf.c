@@ -37,27 +37,12 @@ SEC("tp_btf/sched_wakeup")
 int BPF_PROG(bl_wakeup, struct task_struct *task)
 {
 	struct wait *wait = bpf_task_storage_get(&waits, task, 0, 0);
-	__u64 begin, now;
-	struct measured s;
 	struct match *m;
-	__u32 bank;
 
 	if (!wait || !wait->begin)
 		return 0;
-	begin = wait->begin;
-	wait->begin = 0;
-	now = bpf_ktime_get_ns();
-	bank = rules_bank();
-	if ((__s64)(now - begin) <= 0 || rules_below(bank, now - begin))
-		return 0;
-	if (!wait_seen(wait, task))
-		return 0;
-	s = (struct measured){ .now = now, .value = now - begin, .bank = bank };
-	m = match_begin(&s, task);
-	if (!m)
-		return 0;
-	m->id = task->pid;
-	m->source = FRBPF_SOURCE_BLOCKED;
-	rules_run_for(m, task, bpf_get_current_task_btf());
+	m = wait_end(wait, task, bpf_ktime_get_ns());
+	if (m)
+		rules_run_for(m, task, bpf_get_current_task_btf());
 	return 0;
 }

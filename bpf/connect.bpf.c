@@ -48,14 +48,6 @@ struct {
 	__type(value, struct connect);
 } connects SEC(".maps");
 
-/* Does a program on this CPU use `scratch`? Before 6.2 an interrupt may run it a second time. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} at_work SEC(".maps");
-
 const __u8 no_connect[sizeof(struct connect)] = {};
 
 /* Connects not measured because the table was full, or the CPU was busy with another one. */
@@ -131,26 +123,18 @@ static __always_inline void match_connect(struct match *m, const struct connect 
 static __always_inline void check_connect(const struct connect *c, struct measured *s,
 					  enum frbpf_connect_result result)
 {
-	__u32 zero = 0;
-	__u64 *busy = bpf_map_lookup_elem(&at_work, &zero);
+	__u64 *busy = scratch_take(&dropped);
 	struct match *m;
 
 	if (!busy)
 		return;
-	if (*busy) {
-		__sync_fetch_and_add(&dropped, 1);
-		return;
-	}
-	*busy = 1;
-	barrier();
 	s->self |= c->subject.tgid == control.self_tgid;
 	m = match_new(s);
 	if (m) {
 		match_connect(m, c, result);
 		rules_run_saved(m, &c->subject, &c->cgroups);
 	}
-	barrier();
-	*busy = 0;
+	scratch_give(busy);
 }
 
 static __always_inline void end_connect(const struct connect *c, const struct sock *sk,

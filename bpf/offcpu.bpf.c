@@ -22,11 +22,9 @@ static __always_inline void wait_describe(struct match *m, const struct wait *wa
 SEC("tp_btf/sched_switch")
 int BPF_PROG(oc_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	__u64 begin, state, now = bpf_ktime_get_ns();
+	__u64 now = bpf_ktime_get_ns();
 	struct wait *wait;
-	struct measured s;
 	struct match *m;
-	__u32 bank;
 
 	if (prev->pid) {
 		wait = wait_of(prev);
@@ -40,21 +38,8 @@ int BPF_PROG(oc_switch, bool preempt, struct task_struct *prev, struct task_stru
 	wait = bpf_task_storage_get(&waits, next, 0, 0);
 	if (!wait || !wait->begin)
 		return 0;
-	begin = wait->begin;
-	state = wait->state;
-	wait->begin = 0;
-	bank = rules_bank();
-	if ((__s64)(now - begin) <= 0 || rules_below(bank, now - begin))
-		return 0;
-	if (!wait_seen(wait, next))
-		return 0;
-	s = (struct measured){ .now = now, .value = now - begin, .bank = bank };
-	m = match_begin(&s, next);
-	if (!m)
-		return 0;
-	m->id = next->pid;
-	m->source = FRBPF_SOURCE_OFFCPU;
-	m->val[MATCH_SUBJECT][FRBPF_FIELD_STATE][0] = state;
-	rules_run_for(m, next, prev);
+	m = wait_end(wait, next, now);
+	if (m)
+		rules_run_for(m, next, prev);
 	return 0;
 }

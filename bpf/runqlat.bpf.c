@@ -48,11 +48,9 @@ int BPF_PROG(rq_wakeup_new, struct task_struct *task)
 SEC("tp_btf/sched_switch")
 int BPF_PROG(rq_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	__u64 begin, now = bpf_ktime_get_ns();
+	__u64 now = bpf_ktime_get_ns();
 	struct wait *wait;
-	struct measured s;
 	struct match *m;
-	__u32 bank;
 
 	if (prev->pid && task_is_runnable(prev, preempt))
 		runnable(prev, now);
@@ -61,19 +59,8 @@ int BPF_PROG(rq_switch, bool preempt, struct task_struct *prev, struct task_stru
 	wait = bpf_task_storage_get(&waits, next, 0, 0);
 	if (!wait || !wait->begin)
 		return 0;
-	begin = wait->begin;
-	wait->begin = 0;
-	bank = rules_bank();
-	if ((__s64)(now - begin) <= 0 || rules_below(bank, now - begin))
-		return 0;
-	if (!wait_seen(wait, next))
-		return 0;
-	s = (struct measured){ .now = now, .value = now - begin, .bank = bank };
-	m = match_begin(&s, next);
-	if (!m)
-		return 0;
-	m->id = next->pid;
-	m->source = FRBPF_SOURCE_RUNQLAT;
-	rules_run_for(m, next, prev);
+	m = wait_end(wait, next, now);
+	if (m)
+		rules_run_for(m, next, prev);
 	return 0;
 }

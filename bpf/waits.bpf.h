@@ -119,4 +119,30 @@ static __always_inline bool wait_seen(const struct wait *wait, struct task_struc
 	return false;
 }
 
+/*
+ * End a wait that has begun. NULL: no rule is about so short a wait, its value is in doubt, or the
+ * task is not in scope. @now: ns.
+ */
+static __always_inline struct match *wait_end(struct wait *wait, struct task_struct *task,
+					      __u64 now)
+{
+	__u64 begin = wait->begin;
+	__u32 bank = rules_bank();
+	struct measured s;
+	struct match *m;
+
+	wait->begin = 0;
+	if ((__s64)(now - begin) <= 0 || rules_below(bank, now - begin))
+		return NULL;
+	if (!wait_seen(wait, task))
+		return NULL;
+	s = (struct measured){ .now = now, .value = now - begin, .bank = bank };
+	m = match_begin(&s, task);
+	if (m) {
+		m->id = task->pid;
+		wait_describe(m, wait);
+	}
+	return m;
+}
+
 #endif
