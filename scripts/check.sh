@@ -5,8 +5,8 @@
 #
 #	scripts/check.sh [lint|unit|san|fuzz|e2e|storm]...
 #
-#	lint	who may include whom (scripts/layers.sh), names of functions (scripts/names.sh); shellcheck over the
-#		scripts and the bats files
+#	lint	who may include whom (scripts/layers.sh), names of functions (scripts/names.sh), variables of errors
+#		(scripts/idioms.sh); shellcheck over the scripts and the bats files
 #	unit	unit tests
 #	san	the same with AddressSanitizer and UBSan
 #	fuzz	every fuzz target for FUZZ_TIME seconds (3)
@@ -255,6 +255,7 @@ lint_tree() { # NAME of a script that says TAP
 check_lint() {
 	lint_tree layers
 	lint_tree names
+	lint_tree idioms
 	local file out # not before: lint_tree() has the $out of all
 	local -a files=()
 	suite_begin lint

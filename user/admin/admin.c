@@ -89,20 +89,20 @@ static int ask_once(const struct admin_request *r, int file, uint32_t *ret_id)
 static int admin__ask(const struct admin_request *r, int file, uint32_t *ret_id)
 {
 	uint64_t start = now_ns();
-	int ret = ask_once(r, file, ret_id);
+	int err = ask_once(r, file, ret_id);
 
-	if (ret == -EPIPE && now_ns() - start < NSEC)
-		ret = ask_once(r, file, ret_id);
-	return ret;
+	if (err == -EPIPE && now_ns() - start < NSEC)
+		err = ask_once(r, file, ret_id);
+	return err;
 }
 
 static int admin__do(struct admin_request *r, int file, uint32_t *ret_id)
 {
 	const struct admin_pmus pmus =
 		r->kind == ADMIN_UPROBE ? admin_pmus__find() : (struct admin_pmus){ -1, -1 };
-	int ret = admin_request__open(r, file, &pmus, ret_id);
+	int err = admin_request__open(r, file, &pmus, ret_id);
 
-	return (ret == -EPERM || ret == -EACCES) && server >= 0 ? admin__ask(r, file, ret_id) : ret;
+	return (err == -EPERM || err == -EACCES) && server >= 0 ? admin__ask(r, file, ret_id) : err;
 }
 
 pid_t admin__pid(void)

@@ -265,7 +265,7 @@ static int add_switch(struct adding *a, const struct sample *s)
 	if (!switch_fields__read(&a->fields, s, &t))
 		return 0;
 	err = stacks__id(a->p->tables->stacks, t.state, a->ids, a->n_frames, &stack);
-	return err ? err : offcpu__switch(&a->p->offcpu, &t, stack);
+	return err ?: offcpu__switch(&a->p->offcpu, &t, stack);
 }
 
 /* These events are counted on the way out, after the tracepoint: their task is not back. */
@@ -335,8 +335,7 @@ static int add_samples(struct adding *a, struct err *err)
 			break;
 		code = add_sample(a, &s);
 	}
-	if (!code)
-		code = offcpu__end(&a->p->offcpu, a->end);
+	code = code ?: offcpu__end(&a->p->offcpu, a->end);
 	return code ? err_set(err, code, "out of memory") : 0;
 }
 

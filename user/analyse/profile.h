@@ -7,7 +7,6 @@
 #ifndef FRBPF_ANALYSE_PROFILE_H
 #define FRBPF_ANALYSE_PROFILE_H
 
-#include "analyse/functions.h"
 #include "analyse/offcpu_time.h"
 #include "analyse/stacks.h"
 

@@ -188,7 +188,7 @@ int replay__next(struct replay *r, struct err *err, struct sample *ret)
 		r->losses += rec.h->type == PERF_RECORD_LOST;
 		if (rec.h->type == PERF_RECORD_SAMPLE) {
 			code = sample__decode(r->file, &rec, err, ret);
-			return code ? code : 1;
+			return code ?: 1;
 		}
 		/* other errors: a process has too many maps; the rest stay unnamed */
 		if (apply_record(r, rec.h) == -ENOMEM)

@@ -1,14 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Numbers stacks, the same for all recordings that are compared. A stack is a list of functions
- * (functions.h), the innermost first, and the state in which the task left its CPU.
- */
+/* Numbers functions and stacks, the same for all recordings that are compared. */
 #ifndef FRBPF_ANALYSE_STACKS_H
 #define FRBPF_ANALYSE_STACKS_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "symbols/symbols.h"
 
+/*
+ * Functions, by module and symbol. A module has one function for all addresses without a symbol.
+ */
+struct functions;
+
+struct function {
+	const char *module, *symbol; /* symbol NULL: unknown */
+	bool kernel;
+};
+
+int functions__new(struct functions **ret); /* -ENOMEM */
+void functions__free(struct functions *f);  /* NULL is legal */
+
+/* Find or add. 0 or -ENOMEM. */
+int functions__id(struct functions *f, const struct location *l, uint32_t *ret);
+/* The result is valid until the next function is added, its strings as long as @f. */
+const struct function *functions__get(const struct functions *f, uint32_t id);
+size_t functions__n(const struct functions *f);
+
+/*
+ * Stacks: a list of functions, the innermost first, and the state in which the task left its CPU.
+ */
 struct stacks;
 
 /* In place of the state, for stacks of tasks that ran */

@@ -261,7 +261,7 @@ int comparison__make(const struct series *before, const struct series *now,
 	if (!c.paired)
 		series__compare_machines(before, now, c.machine);
 	err = compare_speed(&k);
-	err = err ? err : add_metrics(&k);
+	err = err ?: add_metrics(&k);
 	if (err) {
 		comparison__free(&c);
 		return err;

@@ -225,17 +225,17 @@ static int get_bucket(const struct place *p, const json_t *pair, struct histogra
 static int get_histogram(const struct place *p, struct histogram *h)
 {
 	const json_t *list, *pair;
-	int code = get_number(p, "sum_ns", NUMBER_MAX, &h->sum);
+	int err = get_number(p, "sum_ns", NUMBER_MAX, &h->sum);
 	size_t i;
 
-	code = code ? code : get_number(p, "max_ns", NUMBER_MAX, &h->max);
-	code = code ? code : get_list(p, "log2", FRBPF_MAX_VALUES, &list);
-	if (code)
-		return code;
+	err = err ?: get_number(p, "max_ns", NUMBER_MAX, &h->max);
+	err = err ?: get_list(p, "log2", FRBPF_MAX_VALUES, &list);
+	if (err)
+		return err;
 	json_array_foreach (list, i, pair) {
-		code = get_bucket(p, pair, h);
-		if (code)
-			return code;
+		err = get_bucket(p, pair, h);
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -244,26 +244,26 @@ static int get_run(const struct place *p, struct series *s)
 {
 	struct run_sample *run = series__add(s);
 	const json_t *list, *j;
-	int code = 0;
+	int err = 0;
 	size_t i;
 
 	if (!run)
 		return err_set(p->err, -ENOMEM, "out of memory");
-	for (i = 0; i < ARRAY_SIZE(fields) && !code; i++)
-		code = get_number(p, fields[i].name, NUMBER_MAX, field_of(run, &fields[i]));
-	if (!code && (!run->wall || !run->machine.capacity))
-		code = wrong_value(p, run->wall ? "capacity_ns" : "wall_ns", "a number above 0");
-	code = code ? code : get_list(p, "rules", s->n_rules, &list);
-	if (!code && json_array_size(list) != s->n_rules)
-		code = wrong_value(p, "rules", "one for each rule");
-	if (code)
-		return code;
+	for (i = 0; i < ARRAY_SIZE(fields) && !err; i++)
+		err = get_number(p, fields[i].name, NUMBER_MAX, field_of(run, &fields[i]));
+	if (!err && (!run->wall || !run->machine.capacity))
+		err = wrong_value(p, run->wall ? "capacity_ns" : "wall_ns", "a number above 0");
+	err = err ?: get_list(p, "rules", s->n_rules, &list);
+	if (!err && json_array_size(list) != s->n_rules)
+		err = wrong_value(p, "rules", "one for each rule");
+	if (err)
+		return err;
 	json_array_foreach (list, i, j) {
 		struct place at = place_of(p, "rules", i, j);
 
-		code = get_histogram(&at, &run->rules[i]);
-		if (code)
-			return code;
+		err = get_histogram(&at, &run->rules[i]);
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -271,11 +271,11 @@ static int get_run(const struct place *p, struct series *s)
 static int get_rules(const struct place *p, struct series *s)
 {
 	const json_t *list, *j;
-	int code = get_list(p, "rules", FRBPF_MAX_SLOTS, &list);
+	int err = get_list(p, "rules", FRBPF_MAX_SLOTS, &list);
 	size_t i;
 
-	if (code)
-		return code;
+	if (err)
+		return err;
 	s->rules = calloc(json_array_size(list) + 1, sizeof(*s->rules));
 	if (!s->rules)
 		return err_set(p->err, -ENOMEM, "out of memory");
@@ -283,11 +283,11 @@ static int get_rules(const struct place *p, struct series *s)
 		struct place at = place_of(p, "rules", i, j);
 		struct series_rule *r = &s->rules[s->n_rules++];
 
-		code = get_text(&at, "name", false, &r->name);
-		code = code ? code : get_text(&at, "when", false, &r->when);
-		code = code ? code : get_text(&at, "if", true, &r->condition);
-		if (code)
-			return code;
+		err = get_text(&at, "name", false, &r->name);
+		err = err ?: get_text(&at, "when", false, &r->when);
+		err = err ?: get_text(&at, "if", true, &r->condition);
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -295,11 +295,11 @@ static int get_rules(const struct place *p, struct series *s)
 static int get_sessions(const struct place *p, struct series *s)
 {
 	const json_t *list, *j;
-	int code = get_list(p, "sessions", FRBPF_MAX_SLOTS, &list);
+	int err = get_list(p, "sessions", FRBPF_MAX_SLOTS, &list);
 	size_t i;
 
-	if (code)
-		return code;
+	if (err)
+		return err;
 	s->sessions = calloc(json_array_size(list) + 1, sizeof(*s->sessions));
 	if (!s->sessions)
 		return err_set(p->err, -ENOMEM, "out of memory");
@@ -307,10 +307,10 @@ static int get_sessions(const struct place *p, struct series *s)
 		struct place at = place_of(p, "sessions", i, j);
 		struct series_session *r = &s->sessions[s->n_sessions++];
 
-		code = get_text(&at, "name", false, &r->name);
-		code = code ? code : get_text(&at, "run", false, &r->run);
-		if (code)
-			return code;
+		err = get_text(&at, "name", false, &r->name);
+		err = err ?: get_text(&at, "run", false, &r->run);
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -318,11 +318,11 @@ static int get_sessions(const struct place *p, struct series *s)
 static int get_runs(const struct place *p, struct series *s)
 {
 	const json_t *list, *j;
-	int code = get_list(p, "runs", SERIES_RUNS_MAX, &list);
+	int err = get_list(p, "runs", SERIES_RUNS_MAX, &list);
 	size_t i;
 
-	if (code)
-		return code;
+	if (err)
+		return err;
 	if (!json_array_size(list))
 		return wrong_value(p, "runs", "at least one");
 	if (json_array_size(list) * s->n_rules > HISTOGRAMS_MAX)
@@ -330,9 +330,9 @@ static int get_runs(const struct place *p, struct series *s)
 	json_array_foreach (list, i, j) {
 		struct place at = place_of(p, "runs", i, j);
 
-		code = get_run(&at, s);
-		if (code)
-			return code;
+		err = get_run(&at, s);
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -359,25 +359,25 @@ static int get_series(const struct place *p, struct series *s)
 {
 	const json_t *matches_only = json_object_get(p->object, "matches_only");
 	uint64_t cpus;
-	int code = check_format(p);
+	int err = check_format(p);
 
-	code = code ? code : get_text(p, "frbpf", false, &s->version);
-	code = code ? code : get_text(p, "host", false, &s->host);
-	code = code ? code : get_text(p, "kernel", false, &s->kernel);
-	code = code ? code : get_text(p, "arch", false, &s->arch);
-	code = code ? code : get_text(p, "cpu", false, &s->cpu);
-	code = code ? code : get_text(p, "command", false, &s->command);
-	code = code ? code : get_number(p, "created_ns", NUMBER_MAX, &s->created);
-	code = code ? code : get_number(p, "cpus", 1 << 20, &cpus);
-	if (code)
-		return code;
+	err = err ?: get_text(p, "frbpf", false, &s->version);
+	err = err ?: get_text(p, "host", false, &s->host);
+	err = err ?: get_text(p, "kernel", false, &s->kernel);
+	err = err ?: get_text(p, "arch", false, &s->arch);
+	err = err ?: get_text(p, "cpu", false, &s->cpu);
+	err = err ?: get_text(p, "command", false, &s->command);
+	err = err ?: get_number(p, "created_ns", NUMBER_MAX, &s->created);
+	err = err ?: get_number(p, "cpus", 1 << 20, &cpus);
+	if (err)
+		return err;
 	s->cpus = cpus;
 	if (!json_is_boolean(matches_only))
 		return wrong_value(p, "matches_only", "true or false");
 	s->matches_only = json_is_true(matches_only);
-	code = get_rules(p, s);
-	code = code ? code : get_sessions(p, s);
-	return code ? code : get_runs(p, s);
+	err = get_rules(p, s);
+	err = err ?: get_sessions(p, s);
+	return err ?: get_runs(p, s);
 }
 
 int baseline__parse(const char *text, size_t len, struct err *err, struct series *ret)

@@ -192,10 +192,10 @@ int metric__compare(const struct sides *s, const struct metric *m, size_t rule,
 		n_before = n_now;
 	} else {
 		err = collect_numbers(s, s->before, m, rule, &before, &n_before);
-		err = err ? err : collect_numbers(s, s->now, m, rule, &now, &n_now);
+		err = err ?: collect_numbers(s, s->now, m, rule, &now, &n_now);
 	}
 	/* before the spreads, which sort the values: pairs need their order */
-	err = err ? err : take_ratio(s, before, n_before, now, n_now, ret);
+	err = err ?: take_ratio(s, before, n_before, now, n_now, ret);
 	if (err)
 		return err;
 	if (!m->is_time) { /* show the original count */

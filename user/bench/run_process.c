@@ -129,10 +129,8 @@ static int run_process__spawn(char *const *argv, const sigset_t *mask, pid_t *re
 	if (err)
 		return -err;
 	err = posix_spawnattr_setsigmask(&attr, mask);
-	if (!err)
-		err = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
-	if (!err)
-		err = posix_spawn(ret, PROGRAM, NULL, &attr, argv, environ);
+	err = err ?: posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	err = err ?: posix_spawn(ret, PROGRAM, NULL, &attr, argv, environ);
 	posix_spawnattr_destroy(&attr);
 	return -err;
 }
@@ -154,8 +152,7 @@ int run_process__run(const struct run_opts *opts, const char *folder, const sigs
 	code = argv ? run_process__spawn(argv, mask, &pid) : -ENOMEM;
 	free(argv);
 	buf__free(&a.text);
-	if (!code)
-		code = run_process__wait(pid);
+	code = code ?: run_process__wait(pid);
 	if (code < 0)
 		return err_set(err, code, "frbpf run cannot be started: %s", strerror(-code));
 	*ret_status = code;

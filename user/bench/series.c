@@ -64,7 +64,7 @@ static int describe_command(char *const *command, struct series *s)
 
 	for (size_t i = 0; command && command[i] && !err; i++) {
 		err = buf__add_str(&b, i ? " " : "");
-		err = err ? err : escape__shell(&b, command[i]);
+		err = err ?: escape__shell(&b, command[i]);
 	}
 	if (err)
 		buf__free(&b);
@@ -110,8 +110,8 @@ int series__describe(char *const *command, const struct run_opts *opts,
 				.created = clock_ns(CLOCK_REALTIME),
 				.matches_only = opts->matches_only };
 	err = ret->version ? describe_machine(ret) : -ENOMEM;
-	err = err ? err : describe_command(command, ret);
-	return err ? err : describe_rules(rules, ret);
+	err = err ?: describe_command(command, ret);
+	return err ?: describe_rules(rules, ret);
 }
 
 struct run_sample *series__add(struct series *s)

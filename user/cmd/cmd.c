@@ -311,9 +311,9 @@ void cmd_make_printable(json_t *j)
 
 int cmd_read_only(void)
 {
-	int code = reading__begin_command();
+	int err = reading__begin_command();
 
-	if (code)
-		log_error("cannot drop privileges before files are read: %s", strerror(-code));
-	return code ? EXIT_FAILED : 0;
+	if (err)
+		log_error("cannot drop privileges before files are read: %s", strerror(-err));
+	return err ? EXIT_FAILED : 0;
 }

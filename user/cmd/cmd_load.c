@@ -116,17 +116,17 @@ static void say_missing(const char *path)
 static int add_rules(struct loaded *l, const char *arg, char list[static RULES_FILES_LIST_MAX])
 {
 	char one[RULES_FILES_LIST_MAX] = "", path[PATH_MAX];
-	int code;
+	int err;
 
 	if (cmd_add_rules(arg, one))
 		return EXIT_FAILED;
-	code = find_rules(one, path);
-	if (code == -ENOENT) {
+	err = find_rules(one, path);
+	if (err == -ENOENT) {
 		say_missing(one);
 		return EXIT_FAILED;
 	}
-	if (code) {
-		log_error("%s: cannot read it: %s", one, strerror(-code));
+	if (err) {
+		log_error("%s: cannot read it: %s", one, strerror(-err));
 		return EXIT_FAILED;
 	}
 	return cmd_add_rules(one, list) || cmd_add_rules(path, l->rules) ? EXIT_FAILED : EXIT_DONE;
@@ -303,9 +303,9 @@ static int wait_for_ready(const struct loaded *l, pid_t child, int fd)
 {
 	char option[PATH_MAX + 16];
 	struct buf text = { 0 };
-	int code = buf__read_fd(&text, fd, 64 * 1024);
+	int err = buf__read_fd(&text, fd, 64 * 1024);
 
-	if (!code && text.len == 1 && text.data[0] == '\0') {
+	if (!err && text.len == 1 && text.data[0] == '\0') {
 		base_option(l->base, option);
 		log_info("recording, pid %d, base %s; `frbpf status%s` shows it, `frbpf stop%s` "
 			 "ends it",
@@ -376,24 +376,24 @@ static int check_privileges(struct loaded *l)
 /* Start the helper processes now, so that they inherit nothing from memory. */
 static int start_helpers(struct loaded *l)
 {
-	int code = examiner__new(&l->examiner) ?: explainer__new(&cmd_why_explain, &l->explainer);
+	int err = examiner__new(&l->examiner) ?: explainer__new(&cmd_why_explain, &l->explainer);
 
-	code = code ?: admin__start();
-	if (code)
-		log_error("cannot start a process: %s", strerror(-code));
+	err = err ?: admin__start();
+	if (err)
+		log_error("cannot start a process: %s", strerror(-err));
 	else
 		probe_reader__use(l->examiner);
-	return code ? EXIT_FAILED : 0;
+	return err ? EXIT_FAILED : 0;
 }
 
 static int check_targets(const struct loaded *l)
 {
 	struct diags diags = { 0 };
-	int code = plan__check_targets(l->plan, l->rs, NULL, &diags);
+	int err = plan__check_targets(l->plan, l->rs, NULL, &diags);
 
 	cmd_print_diags(&diags);
 	diags__free(&diags);
-	return code ? EXIT_FAILED : 0;
+	return err ? EXIT_FAILED : 0;
 }
 
 static int load_rules(const struct load_opts *opts)

@@ -210,7 +210,7 @@ static json_t *json_rule(const struct trial_rule *r)
 static int print_trial_json(const struct trial *t)
 {
 	json_t *rules = json_array(), *j;
-	int code;
+	int err;
 
 	for (size_t i = 0; i < t->rs->n_rules; i++)
 		json_array_append_new(rules, json_rule(&t->rules[i]));
@@ -218,9 +218,9 @@ static int print_trial_json(const struct trial *t)
 		      (json_int_t)t->sum.n_files, "first_ns", (json_int_t)t->sum.first, "last_ns",
 		      (json_int_t)t->sum.last, "losses", (json_int_t)t->sum.losses, "incidents",
 		      (json_int_t)t->dumps.begun, "rules", rules);
-	code = j ? json_dumpf(j, stdout, JSON_INDENT(2)) : -1;
+	err = j ? json_dumpf(j, stdout, JSON_INDENT(2)) : -1;
 	json_decref(j);
-	if (code) {
+	if (err) {
 		log_error("out of memory, or the output cannot be written");
 		return EXIT_FAILED;
 	}

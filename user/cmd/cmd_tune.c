@@ -49,13 +49,13 @@ static int parse_when(const struct tune *t, const char *threshold, struct diags 
 {
 	_cleanup_free_ char *text = NULL;
 	struct source_text *src;
-	int code;
+	int err;
 
 	if (asprintf(&text, "%s%s", t->source, threshold) < 0)
 		return -ENOMEM;
-	code = source_text__make(COMMAND_LINE, text, &src);
-	if (code)
-		return code;
+	err = source_text__make(COMMAND_LINE, text, &src);
+	if (err)
+		return err;
 	diags__keep(d, src);
 	return when__parse(src, (struct span){ 0, src->len }, d, ret);
 }
@@ -69,19 +69,19 @@ static int check_when(const struct tune *t, struct diags *d, const char **ret_th
 	struct diags alone = { 0 };
 	struct when when;
 	const char *why;
-	int code;
+	int err;
 
 	*ret_threshold = "";
-	code = parse_when(t, "", &alone, &when);
-	if (code == -EINVAL && !strstr(t->source, " >")) {
+	err = parse_when(t, "", &alone, &when);
+	if (err == -EINVAL && !strstr(t->source, " >")) {
 		*ret_threshold = " > 1s";
-		code = parse_when(t, *ret_threshold, d, &when);
-	} else if (code) {
-		code = parse_when(t, "", d, &when);
+		err = parse_when(t, *ret_threshold, d, &when);
+	} else if (err) {
+		err = parse_when(t, "", d, &when);
 	}
 	diags__free(&alone);
-	if (code)
-		return code;
+	if (err)
+		return err;
 	why = tune_source__refusal(&when, t->condition);
 	when__free(&when);
 	if (!why)
@@ -93,20 +93,20 @@ static int check_when(const struct tune *t, struct diags *d, const char **ret_th
 static int parse_source(struct tune *t, struct diags *d)
 {
 	const char *threshold;
-	int code;
+	int err;
 
 	if (strpbrk(t->source, "\r\n\\") || (t->condition && strpbrk(t->condition, "\r\n\\")))
 		return diags__error(d, NULL, (struct span){ 0 },
 				    COMMAND_LINE ": WHEN and --if take one line each");
-	code = check_when(t, d, &threshold);
-	code = code ?: parse_rule(t, threshold, d);
-	code = code ?: rule_binding__bind(t->rs, t->tracefs, false, d);
-	if (!code) {
+	err = check_when(t, d, &threshold);
+	err = err ?: parse_rule(t, threshold, d);
+	err = err ?: rule_binding__bind(t->rs, t->tracefs, false, d);
+	if (!err) {
 		t->when = &t->rs->rules[0].when;
 		t->was_pending = t->when->pending;
 		tune_source__prepare(&t->rs->rules[0].when);
 	}
-	return code;
+	return err;
 }
 
 /* Shallow copies; the ruleset owns what they point to. */
@@ -300,10 +300,10 @@ static int print_tune_json(const struct tune *t)
 			      (json_int_t)all->matched, "largest_ns", (json_int_t)all->max_value,
 			      "histogram", json_histogram(all), "steps", json_steps(t),
 			      "thresholds", json_thresholds(t));
-	int code = j ? json_dumpf(j, stdout, JSON_INDENT(2)) : -1;
+	int err = j ? json_dumpf(j, stdout, JSON_INDENT(2)) : -1;
 
 	json_decref(j);
-	if (code) {
+	if (err) {
 		log_error("cannot write the answer");
 		return EXIT_FAILED;
 	}

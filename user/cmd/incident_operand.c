@@ -44,8 +44,7 @@ static int find_in_base(const char *what, enum incident_default def, struct err 
 	size_t i;
 	int code = incidents__read(ret->base, err, &v);
 
-	if (!code)
-		code = what ? incidents__find(&v, what, err, &i) : find_default(&v, def, err, &i);
+	code = code ?: what ? incidents__find(&v, what, err, &i) : find_default(&v, def, err, &i);
 	if (!code) {
 		ret->manifest = incidents__manifest(&v, i, err);
 		code = ret->manifest ? 0 : -EINVAL;
@@ -108,7 +107,7 @@ int incident_operand__find(const struct location_hint *hint, const char *what,
 	if (what && is_file(what) && ends_with(what, ".json"))
 		return find_manifest(what, err, ret);
 	code = location__find(hint, ret->base, err);
-	return code ? code : find_in_base(what, def, err, ret);
+	return code ?: find_in_base(what, def, err, ret);
 }
 
 void incident_operand__free(struct incident_operand *o)

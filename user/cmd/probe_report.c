@@ -144,11 +144,11 @@ static int list_file(const struct probe_file *file, const struct examine_probe *
 		     struct probe_found *ret, struct err *err)
 {
 	_cleanup_close_ int fd = probe_file__open(file, err);
-	int r = fd < 0 ? fd : probe_reader__ask(fd, file->name, q, PROBE_READ_SECONDS, ret, err);
+	int code = fd < 0 ? fd : probe_reader__ask(fd, file->name, q, PROBE_READ_SECONDS, ret, err);
 
-	if (!r && ret->n_names)
+	if (!code && ret->n_names)
 		qsort(ret->names, ret->n_names, sizeof(*ret->names), by_name);
-	return r;
+	return code;
 }
 
 struct listing {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/task_stack.h"
+#include "analyse/replay.h"
 #include "cmd/show_stacks.h"
 #include "common/cleanup.h"
 #include "common/printable.h"
@@ -14,6 +14,7 @@
 
 #define FRAMES	       12 /* per stack; `show --json` has all */
 #define UNWOUND_FRAMES 24
+#define FOUND_FRAMES   128
 
 static const char *frame_text(const json_t *o, const char *key)
 {
@@ -95,6 +96,53 @@ void show_stacks__print(const json_t *stacks)
 		    from && !strcmp(from, "sched_switch") ? "when it last left its CPU:" : NULL);
 }
 
+/* ---- the last stack of the subject, among samples with stack memory ---- */
+
+struct task_stack {
+	uint64_t time; /* ns; of the sample */
+	struct location
+		frames[FOUND_FRAMES]; /* the innermost first; strings belong to the symbols */
+	size_t n;		      /* 0: no stack found */
+};
+
+/* Checked first, to avoid reading the whole file. */
+static bool has_stack_memory(const struct perf_file *f)
+{
+	const struct file_info *info = perf_file__info(f);
+
+	for (size_t i = 0; i < info->n_events; i++) {
+		if (info->events[i].attr.sample_type & PERF_SAMPLE_STACK_USER)
+			return true;
+	}
+	return false;
+}
+
+/* Search @path for thread @tid, up to @until (ns). 0, or as perf_file__open(), message in @err. */
+static int task_stack_find(const char *path, struct symbols *symbols, uint32_t tid, uint64_t until,
+			   struct err *err, struct task_stack *ret)
+{
+	struct replay *r;
+	struct sample s;
+	int code = replay__open(path, symbols, err, &r);
+
+	ret->n = 0;
+	if (code)
+		return code;
+	while (has_stack_memory(replay__file(r)) && (code = replay__next(r, err, &s)) > 0) {
+		if (s.time > until)
+			break;
+		if (!s.event || s.tid != tid || !s.stack_size)
+			continue;
+		ret->time = s.time;
+		if (replay__frames(r, &s, ret->frames, FOUND_FRAMES, &ret->n)) {
+			code = err_set(err, -ENOMEM, "%s: out of memory", path);
+			break;
+		}
+	}
+	replay__free(r);
+	return code < 0 ? code : 0;
+}
+
 static void print_task_stack(const char *session, const struct task_stack *s, uint64_t at)
 {
 	char ago[32];
@@ -129,7 +177,7 @@ void show_stacks__print_unwound(const json_t *trigger, const json_t *sessions)
 		stack = malloc(sizeof(*stack));
 		if (!stack || (!symbols && symbols__new(&symbols)))
 			break;
-		if (!task_stack__find(frame_text(s, "file"), symbols, tid, at, &err, stack) &&
+		if (!task_stack_find(frame_text(s, "file"), symbols, tid, at, &err, stack) &&
 		    stack->n)
 			print_task_stack(frame_text(s, "name"), stack, at);
 	}

@@ -11,16 +11,16 @@ static int find_mount(const char *type, const char *option, char *buf, size_t si
 {
 	FILE *f = setmntent("/proc/self/mounts", "re");
 	struct mntent *m;
-	int r = -ENOENT;
+	int err = -ENOENT;
 
 	if (!f)
 		return -errno;
-	while (r == -ENOENT && (m = getmntent(f))) {
+	while (err == -ENOENT && (m = getmntent(f))) {
 		if (!strcmp(m->mnt_type, type) && (!option || hasmntopt(m, option)))
-			r = snprintf(buf, size, "%s", m->mnt_dir) < (int)size ? 0 : -ENAMETOOLONG;
+			err = snprintf(buf, size, "%s", m->mnt_dir) < (int)size ? 0 : -ENAMETOOLONG;
 	}
 	endmntent(f);
-	return r;
+	return err;
 }
 
 int cgroup__mount_point(char *buf, size_t size)

@@ -64,8 +64,7 @@ static int read_list(const char *path, int **ret, size_t *ret_n)
 	struct buf b = { 0 };
 	int err = buf__read_file(&b, path, 64 * 1024);
 
-	if (!err)
-		err = cpus__parse(b.data ? b.data : "", ret, ret_n);
+	err = err ?: cpus__parse(b.data ? b.data : "", ret, ret_n);
 	buf__free(&b);
 	return err;
 }

@@ -104,10 +104,10 @@ static int copy_head(struct copy *c)
 		Elf32_Ehdr narrow;
 		Elf64_Ehdr wide;
 	} h = { 0 };
-	int r = copy_range(c, 0, sizeof(h));
+	int err = copy_range(c, 0, sizeof(h));
 
-	if (r)
-		return r;
+	if (err)
+		return err;
 	if (pread(c->to, &h, sizeof(h), 0) < EI_NIDENT || memcmp(h.ident, ELFMAG, SELFMAG))
 		return -ENOEXEC;
 	c->is64 = h.ident[EI_CLASS] == ELFCLASS64;
@@ -127,14 +127,14 @@ static int copy_section_headers(struct copy *c)
 {
 	Elf64_Shdr first;
 	Elf32_Shdr narrow;
-	int r = 0;
+	int err = 0;
 
 	if (!c->shoff || c->shoff > c->size)
 		return 0;
 	if (!c->shnum || c->names_at == SHN_XINDEX) {
-		r = copy_range(c, c->shoff, section_size(c));
-		if (r)
-			return r;
+		err = copy_range(c, c->shoff, section_size(c));
+		if (err)
+			return err;
 		if (!c->is64 && read_copy(c, &narrow, sizeof(narrow), c->shoff)) {
 			first.sh_size = narrow.sh_size;
 			first.sh_link = narrow.sh_link;
@@ -157,16 +157,16 @@ static int copy_section_headers(struct copy *c)
 static int copy_names(struct copy *c)
 {
 	struct section s;
-	int r;
+	int err;
 
 	if (c->names_at >= c->shnum || !read_section(c, c->names_at, &s) || s.type == SHT_NOBITS ||
 	    !s.size || s.offset > c->size)
 		return 0;
 	if (s.size > NAMES_MAX)
 		return -EFBIG;
-	r = copy_range(c, s.offset, s.size);
-	if (r)
-		return r;
+	err = copy_range(c, s.offset, s.size);
+	if (err)
+		return err;
 	c->names = malloc(s.size + 1);
 	if (!c->names)
 		return -ENOMEM;
@@ -206,20 +206,20 @@ static bool is_wanted(const struct copy *c, const struct section *s)
 static int copy_sections(struct copy *c)
 {
 	struct section s;
-	int r = 0;
+	int err = 0;
 
-	for (uint32_t i = 0; i < c->shnum && !r && read_section(c, i, &s); i++) {
+	for (uint32_t i = 0; i < c->shnum && !err && read_section(c, i, &s); i++) {
 		if (i != c->names_at && is_wanted(c, &s))
-			r = copy_range(c, s.offset, s.size);
+			err = copy_range(c, s.offset, s.size);
 	}
-	return r;
+	return err;
 }
 
 static int copy_segments(struct copy *c)
 {
-	int r = copy_range(c, c->phoff, (uint64_t)c->phnum * segment_size(c));
+	int err = copy_range(c, c->phoff, (uint64_t)c->phnum * segment_size(c));
 
-	for (uint32_t i = 0; i < c->phnum && !r && c->what & ELF_COPY_NOTES; i++) {
+	for (uint32_t i = 0; i < c->phnum && !err && c->what & ELF_COPY_NOTES; i++) {
 		uint64_t at = c->phoff + (uint64_t)i * segment_size(c);
 		Elf64_Phdr p;
 		Elf32_Phdr n;
@@ -232,9 +232,9 @@ static int copy_segments(struct copy *c)
 			p.p_filesz = n.p_filesz;
 		}
 		if (p.p_type == PT_NOTE && p.p_filesz <= NOTES_MAX)
-			r = copy_range(c, p.p_offset, p.p_filesz);
+			err = copy_range(c, p.p_offset, p.p_filesz);
 	}
-	return r;
+	return err;
 }
 
 static int copy_all(struct copy *c)
@@ -248,7 +248,7 @@ int elf_copy__make(int fd, unsigned int what, int *ret)
 	_cleanup_close_ int to = -1;
 	struct copy *c;
 	struct stat st;
-	int r;
+	int err;
 
 	if (fstat(fd, &st))
 		return -errno;
@@ -267,10 +267,10 @@ int elf_copy__make(int fd, unsigned int what, int *ret)
 	c->what = what;
 	c->size = st.st_size;
 	c->left = ELF_COPY_MAX;
-	r = copy_all(c);
+	err = copy_all(c);
 	free(c->names);
 	free(c);
-	if (!r)
+	if (!err)
 		*ret = TAKE_FD(to);
-	return r;
+	return err;
 }

@@ -144,6 +144,6 @@ int escape__shell(struct buf *b, const char *s)
 	if (*s && strspn(s, safe) == strlen(s))
 		return buf__add_str(b, s);
 	err = buf__add_str(b, "'");
-	err = err ? err : escape_text(b, s, replace_quote);
-	return err ? err : buf__add_str(b, "'");
+	err = err ?: escape_text(b, s, replace_quote);
+	return err ?: buf__add_str(b, "'");
 }

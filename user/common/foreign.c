@@ -65,19 +65,19 @@ static bool is_real(int fd)
 static int check_found(int fd, bool by_link, struct stat *ret)
 {
 	struct stat st;
-	int r = 0;
+	int err = 0;
 
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st))
-		r = -errno;
+		err = -errno;
 	else if (!S_ISREG(st.st_mode) || !is_real(fd))
-		r = -ENXIO;
+		err = -ENXIO;
 	else if (by_link && !(st.st_mode & S_IROTH))
-		r = -EACCES;
-	if (r) {
+		err = -EACCES;
+	if (err) {
 		close(fd);
-		return r;
+		return err;
 	}
 	*ret = st;
 	return fd;

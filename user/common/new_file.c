@@ -96,17 +96,17 @@ static int sync_folder(int folder)
 
 int new_file__publish(struct new_file *f)
 {
-	int code = fsync(f->fd) ? -errno : 0;
+	int err = fsync(f->fd) ? -errno : 0;
 
-	code = code ?: new_file__rename(f->folder, f->tmp, f->name, f->replace);
-	if (code) {
+	err = err ?: new_file__rename(f->folder, f->tmp, f->name, f->replace);
+	if (err) {
 		new_file__drop(f);
-		return code;
+		return err;
 	}
-	code = sync_folder(f->folder);
+	err = sync_folder(f->folder);
 	close(f->folder);
 	close(f->fd);
-	return code;
+	return err;
 }
 
 void new_file__drop(struct new_file *f)

@@ -123,25 +123,25 @@ int rights__keep(const int *keep, size_t n)
 	static const cap_flag_t sets[] = { CAP_PERMITTED, CAP_EFFECTIVE };
 	cap_t have = cap_get_proc(), want = cap_init();
 	cap_flag_value_t v;
-	int ret = have && want ? limit_bounding(keep, n) : -ENOMEM;
+	int err = have && want ? limit_bounding(keep, n) : -ENOMEM;
 
-	for (size_t i = 0; i < n && !ret; i++) {
+	for (size_t i = 0; i < n && !err; i++) {
 		const cap_value_t cap = keep[i];
 
 		if (cap_get_flag(have, cap, CAP_PERMITTED, &v) || v != CAP_SET)
 			continue;
 		for (size_t s = 0; s < ARRAY_SIZE(sets); s++)
 			if (cap_set_flag(want, sets[s], 1, &cap, CAP_SET))
-				ret = -errno;
+				err = -errno;
 	}
 	/* an empty inheritable set empties the ambient set, too */
-	if (!ret && cap_set_proc(want))
-		ret = -errno;
-	if (!ret && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		ret = -errno;
+	if (!err && cap_set_proc(want))
+		err = -errno;
+	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		err = -errno;
 	cap_free(have);
 	cap_free(want);
-	return ret;
+	return err;
 }
 
 /* rights__keep() has made them effective. */
@@ -165,8 +165,8 @@ int rights__keep_recorder(void)
 		CAP_SYSLOG,   CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE,
 		CAP_IPC_LOCK, CAP_SYS_NICE,	   CAP_SYS_RESOURCE,
 	};
-	int ret = rights__keep(keep, ARRAY_SIZE(keep));
+	int err = rights__keep(keep, ARRAY_SIZE(keep));
 
 	raisable[1].is_lowered = true; /* CAP_DAC_OVERRIDE */
-	return ret ?: lower_again();
+	return err ?: lower_again();
 }

@@ -142,13 +142,13 @@ bool cpu_follow__process(struct cpu_follow *f, struct horizon *sessions, struct 
 {
 	struct round r = { 0 };
 	char list[sizeof(f->list)];
-	int code;
+	int err;
 
 	if (!cpu_watch__read(f->watch))
 		return false;
-	code = cpus__online(&r.online, &r.n);
-	if (code) {
-		log_error("cannot read which CPUs are online: %s", strerror(-code));
+	err = cpus__online(&r.online, &r.n);
+	if (err) {
+		log_error("cannot read which CPUs are online: %s", strerror(-err));
 		return false;
 	}
 	follow_sideband(f, &r, g);

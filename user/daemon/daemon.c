@@ -120,13 +120,13 @@ static void on_triggers(void *arg)
 static void ask_why(struct daemon *d, const struct incident *inc)
 {
 	const struct incident_trigger *t = &inc->triggers[0];
-	int code;
+	int err;
 
 	if (!d->opts->explainer || !t->rule || !t->t.subject.tid)
 		return;
-	code = explainer__ask(d->opts->explainer, d->base.path, inc->name);
-	if (code)
-		log_warn("incident %s: cannot explain it: %s", inc->name, strerror(-code));
+	err = explainer__ask(d->opts->explainer, d->base.path, inc->name);
+	if (err)
+		log_warn("incident %s: cannot explain it: %s", inc->name, strerror(-err));
 }
 
 static void on_why(const char *name, json_t *why, void *arg)
@@ -259,8 +259,8 @@ static int open_loop(struct daemon *d, struct err *err)
 	if (!code && d->opts->explainer)
 		code = watch_fd(d, explainer__fd(d->opts->explainer));
 	if (!code)
-		code = d->base_watch = base_watch__open(d->base.path);
-	code = code < 0 ? code : watch_fd(d, d->base_watch);
+		d->base_watch = base_watch__open(d->base.path);
+	code = code ?: d->base_watch < 0 ? d->base_watch : watch_fd(d, d->base_watch);
 	return code ? err_set(err, code, "epoll: %s", strerror(-code)) : 0;
 }
 
@@ -279,11 +279,11 @@ static void say_app_socket(const struct daemon *d)
 static void recover_base(struct daemon *d)
 {
 	struct recovery_report done;
-	int code = recovery__run(&d->base, &done);
+	int err = recovery__run(&d->base, &done);
 
-	if (code)
+	if (err)
 		log_warn("%s: cannot check what an earlier recorder left: %s", d->base.path,
-			 strerror(-code));
+			 strerror(-err));
 	if (done.finished + done.adopted)
 		log_warn("finished %zu incidents that a killed recorder left without a manifest, "
 			 "%zu of them from their files alone",

@@ -158,8 +158,7 @@ void plain_recorder__dump(struct plain_recorder *p, struct incident *inc, bool l
 	int code = p->file ? 0 : err_set(&err, -ENOENT, "its file has ended");
 
 	ret->session = p->session;
-	if (!code)
-		code = drain_rings(p, &err);
+	code = code ?: drain_rings(p, &err);
 	if (!code || code == -EFBIG)
 		code = plain_file__close(p->file, inc, &err, ret);
 	plain_file__free(p->file);

@@ -101,8 +101,7 @@ int recorder__new(const struct recorder_opts *opts, struct err *err, struct reco
 		       ?: state_reader__start(opts->examiner, &r->lock, &r->pool, r->progress, err,
 					      &r->states);
 	code = code ?: vitals__start(err, &r->vitals);
-	if (!code)
-		code = -pthread_create(&r->thread, NULL, trigger_thread, r);
+	code = code ?: -pthread_create(&r->thread, NULL, trigger_thread, r);
 	if (code) {
 		recorder__free(r);
 		return err_set(err, code, "cannot start the trigger thread: %s", strerror(-code));

@@ -71,17 +71,17 @@ static void serve_load(struct daemon *d, struct control_client *c, const json_t 
 {
 	const char *path = json_string_value(json_object_get(request, "path"));
 	struct buf text = { 0 };
-	int code;
+	int err;
 
 	if (!path || path[0] != '/' || strlen(path) >= RULES_FILES_LIST_MAX) {
 		control_client__refuse(c, "load: no absolute path in the request");
 		return;
 	}
-	code = rulebook__load(d->rulebook, path, &text);
-	if (code)
+	err = rulebook__load(d->rulebook, path, &text);
+	if (err)
 		control_client__reply(
 			c, json_pack("{s:b, s:o}", "ok", 0, "error",
-				     json_text(text.len ? text.data : strerror(-code), SIZE_MAX)));
+				     json_text(text.len ? text.data : strerror(-err), SIZE_MAX)));
 	else
 		control_client__reply(c, json_pack("{s:b, s:i, s:o}", "ok", 1, "pid", (int)getpid(),
 						   "warnings",

@@ -111,7 +111,7 @@ static int check_span_args(const struct rule_conf *rule, struct diags *d)
 static int check_target(const struct ruleset *rs, const struct rule_conf *rule, struct diags *d)
 {
 	struct err err = { 0 };
-	int r;
+	int code;
 
 	if (rule->when.source == FRBPF_SOURCE_USDT && check_probe_args(rule, d))
 		return -EINVAL;
@@ -121,12 +121,12 @@ static int check_target(const struct ruleset *rs, const struct rule_conf *rule, 
 		if (when__same_events(&other->when, &rule->when))
 			return 0;
 	}
-	r = detectors__check(&rule->when, &err);
-	if (r == -EACCES && geteuid()) {
+	code = detectors__check(&rule->when, &err);
+	if (code == -EACCES && geteuid()) {
 		diags__warn(d, rule->src, rule->when_span, "not checked without root: %s", err.msg);
 		return 0;
 	}
-	return r ? diags__error(d, rule->src, rule->when_span, "%s", err.msg) : 0;
+	return code ? diags__error(d, rule->src, rule->when_span, "%s", err.msg) : 0;
 }
 
 static int bind_rule(struct ruleset *rs, struct rule_conf *rule, struct tracefs *tracefs,

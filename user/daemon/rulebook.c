@@ -333,8 +333,7 @@ static int reload_rules(struct rulebook *b, const char *path, struct buf *ret_te
 		warn_unchangeable(b, rs, &diags);
 	active_set__renew_dirs(recorder__active_set(b->recorder), b->env.dump->base, &diags);
 	diags__format(&diags, ret_text);
-	if (!code)
-		code = put_in_force(b, rs, plan, NULL, &err);
+	code = code ?: put_in_force(b, rs, plan, NULL, &err);
 	if (!code)
 		ended_sessions_clear(&b->ended);
 	if (err.msg[0])
@@ -509,12 +508,12 @@ void rulebook__follow(struct rulebook *b)
 int rulebook__load(struct rulebook *b, const char *path, struct buf *ret_text)
 {
 	char words[RULES_FILES_LIST_MAX];
-	int code = reload_rules(b, path, ret_text);
+	int err = reload_rules(b, path, ret_text);
 
 	rules_files__describe(path, words, sizeof(words));
-	if (code) {
+	if (err) {
 		log_error("%s: not loaded, the old rules stay", words);
-		return code;
+		return err;
 	}
 	log_info("%s: loaded", words);
 	if (strcmp(path, b->path) != 0)
@@ -526,10 +525,10 @@ int rulebook__load(struct rulebook *b, const char *path, struct buf *ret_text)
 void rulebook__load_again(struct rulebook *b)
 {
 	struct buf text = { 0 };
-	int code = rulebook__load(b, b->path, &text);
+	int err = rulebook__load(b, b->path, &text);
 
 	if (text.len)
-		log_line(code ? LOG_ERROR : LOG_WARN, "%s:\n%s", b->words, text.data);
+		log_line(err ? LOG_ERROR : LOG_WARN, "%s:\n%s", b->words, text.data);
 	buf__free(&text);
 }
 

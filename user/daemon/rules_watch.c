@@ -151,7 +151,7 @@ static int walk_step(struct rules_watch *w, struct walk *k, struct places *to)
 {
 	char name[NAME_MAX + 2], target[PATH_MAX];
 	bool last;
-	int code;
+	int err;
 
 	if (!next_name(k, name))
 		return 1;
@@ -159,10 +159,10 @@ static int walk_step(struct rules_watch *w, struct walk *k, struct places *to)
 		return 0;
 	last = !k->rest[strspn(k->rest, "/")];
 	if (strcmp(name, "..") != 0 && read_target(k, name, target)) {
-		code = add_place(w, k, to, name, LINK_EVENTS);
-		if (!code && read_target(k, name, target))
-			code = follow_link(k, target);
-		return code;
+		err = add_place(w, k, to, name, LINK_EVENTS);
+		if (!err && read_target(k, name, target))
+			err = follow_link(k, target);
+		return err;
 	}
 	if (last)
 		return add_place(w, k, to, name, FILE_EVENTS);
@@ -182,13 +182,13 @@ static bool places_watch(const struct places *p, int wd)
 static int find_places_of(struct rules_watch *w, const char *path, struct places *to)
 {
 	struct walk k = { .dir = "" };
-	int code = 0;
+	int err = 0;
 
 	if (snprintf(k.rest, sizeof(k.rest), "%s", path) >= (int)sizeof(k.rest))
 		return -ENAMETOOLONG;
-	while (!code)
-		code = walk_step(w, &k, to);
-	return code;
+	while (!err)
+		err = walk_step(w, &k, to);
+	return err;
 }
 
 /*

@@ -28,15 +28,15 @@ static void send_cpu(const struct session *s, size_t c, void *arg)
 {
 	const struct session_cpu *cpu = &s->cpus[c];
 	enum marker_kind kind;
-	int r;
+	int err;
 
 	for (size_t e = 0; e < s->events->n; e++) {
 		if (!marker__is_fed(&s->events->v[e].attr, s->events->v[e].name, &kind))
 			continue;
-		r = feed__send(arg, fed_kinds[kind].feed, cpu->cpu, cpu->fds[e]);
-		if (r)
+		err = feed__send(arg, fed_kinds[kind].feed, cpu->cpu, cpu->fds[e]);
+		if (err)
 			log_warn("session '%s': %s is not recorded on CPU %d: %s", s->name,
-				 fed_kinds[kind].what, cpu->cpu, strerror(-r));
+				 fed_kinds[kind].what, cpu->cpu, strerror(-err));
 	}
 }
 

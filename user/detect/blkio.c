@@ -48,7 +48,7 @@ static int fit_to_kernel(struct blkio_bpf *skel)
 static int blkio_load(struct source *s, const struct source_env *env)
 {
 	struct blkio_bpf *skel = blkio_bpf__open();
-	int r;
+	int err;
 
 	if (!skel)
 		return -errno;
@@ -56,16 +56,14 @@ static int blkio_load(struct source *s, const struct source_env *env)
 	skel->rodata->daemon_pidns = env->pidns;
 	skel->rodata->n_keys = 1;
 	skel->rodata->of_device = s->ops->source == FRBPF_SOURCE_BLKIO_DEVICE;
-	r = fit_to_kernel(skel);
-	if (!r && bpf_map__set_key_size(skel->maps.flights, sizeof(uint64_t)))
-		r = -EINVAL;
-	if (!r)
-		r = source__prepare(s, skel->obj, env);
-	if (!r)
-		r = blkio_bpf__load(skel);
-	if (!r)
+	err = fit_to_kernel(skel);
+	if (!err && bpf_map__set_key_size(skel->maps.flights, sizeof(uint64_t)))
+		err = -EINVAL;
+	err = err ?: source__prepare(s, skel->obj, env);
+	err = err ?: blkio_bpf__load(skel);
+	if (!err)
 		source__bind(s, skel);
-	return r;
+	return err;
 }
 
 /* Ends are attached before begins: otherwise entries without an end would stay in the table. */
@@ -87,11 +85,11 @@ static int blkio_attach(struct source *s)
 static int blkio_look(struct source *s)
 {
 	struct blkio_bpf *skel = s->skel;
-	int r;
+	int err;
 
 	skel->bss->n_stacks = 0;
-	r = source__iterate_over(skel->progs.io_look, bpf_map__fd(skel->maps.flights));
-	return r || !skel->bss->n_stacks ? r : source__iterate(skel->progs.io_stacks);
+	err = source__iterate_over(skel->progs.io_look, bpf_map__fd(skel->maps.flights));
+	return err || !skel->bss->n_stacks ? err : source__iterate(skel->progs.io_stacks);
 }
 
 static void blkio_free(struct source *s)

@@ -9,20 +9,19 @@
 static int connect_load(struct source *s, const struct source_env *env)
 {
 	struct connect_bpf *skel = connect_bpf__open();
-	int r;
+	int err;
 
 	if (!skel)
 		return -errno;
 	s->skel = skel;
 	skel->rodata->daemon_pidns = env->pidns;
-	r = source__prepare(s, skel->obj, env);
-	if (!r)
-		r = connect_bpf__load(skel);
-	if (!r) {
+	err = source__prepare(s, skel->obj, env);
+	err = err ?: connect_bpf__load(skel);
+	if (!err) {
 		source__bind(s, skel);
 		s->missing_storage = &skel->bss->dropped;
 	}
-	return r;
+	return err;
 }
 
 /* The end is attached first, so that nothing begins whose end is not seen. */

@@ -110,7 +110,7 @@ static int open_maps(struct detectors *d)
 		{ &e->triggers_fd, BPF_MAP_TYPE_RINGBUF, "frbpf_triggers", 0, 0,
 		  FRBPF_TRIGGERS_SIZE },
 	};
-	int r;
+	int err;
 
 	for (size_t i = 0; i < ARRAY_SIZE(maps); i++) {
 		*maps[i].fd = bpf_map_create(maps[i].type, maps[i].name, maps[i].key, maps[i].value,
@@ -118,21 +118,22 @@ static int open_maps(struct detectors *d)
 		if (*maps[i].fd < 0)
 			return -errno;
 	}
-	r = rate_keys__new(&e->cooling_fd, &e->counting_fd, &e->sharing_fd, &e->keyed_fd, &d->keys);
-	if (r)
-		return r;
-	r = share_map(e->suppress_fd, SUPPRESS_SIZE, (void **)&d->suppress_until)
-		    ?: share_map(e->states_fd, STATES_SIZE, (void **)&d->states);
-	if (r)
-		return r;
+	err = rate_keys__new(&e->cooling_fd, &e->counting_fd, &e->sharing_fd, &e->keyed_fd,
+			     &d->keys);
+	if (err)
+		return err;
+	err = share_map(e->suppress_fd, SUPPRESS_SIZE, (void **)&d->suppress_until)
+		      ?: share_map(e->states_fd, STATES_SIZE, (void **)&d->states);
+	if (err)
+		return err;
 	d->cgroups = cgroups__new(e->cgroups_fd);
 	e->listener = listener__new();
 	e->app_socket = app_socket__new(e->listener);
 	if (!d->cgroups || !e->listener || !e->app_socket)
 		return -ENOMEM;
-	r = learners__new(e->listener, d->states, &e->learned_fd, &d->learners);
-	if (r)
-		return r;
+	err = learners__new(e->listener, d->states, &e->learned_fd, &d->learners);
+	if (err)
+		return err;
 	d->ring = ring_buffer__new(e->triggers_fd, on_record, d, NULL);
 	return d->ring ? 0 : -errno;
 }
@@ -141,11 +142,11 @@ int detectors__open(struct err *err, struct detectors **ret)
 {
 	struct detectors *d;
 	struct load_log log;
-	int r;
+	int code;
 
-	r = load_error__check_kernel(err);
-	if (r)
-		return r;
+	code = load_error__check_kernel(err);
+	if (code)
+		return code;
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -168,11 +169,11 @@ int detectors__open(struct err *err, struct detectors **ret)
 		.pidns = own_pidns(),
 	};
 	load_log__begin(&log);
-	r = open_maps(d);
+	code = open_maps(d);
 	load_log__end();
-	if (r) {
+	if (code) {
 		detectors__free(d);
-		return load_error__explain(err, r, &log);
+		return load_error__explain(err, code, &log);
 	}
 	*ret = d;
 	return 0;
@@ -180,10 +181,10 @@ int detectors__open(struct err *err, struct detectors **ret)
 
 int detectors__confine_to_tasks(struct detectors *d, struct err *err)
 {
-	int r = scope__open(err, &d->scope);
+	int code = scope__open(err, &d->scope);
 
-	if (r)
-		return r;
+	if (code)
+		return code;
 	d->env.scope = FRBPF_SCOPE_TASKS;
 	d->env.scope_fd = scope__map_fd(d->scope);
 	d->env.scope_keys_fd = scope__keys_fd(d->scope);
@@ -224,14 +225,14 @@ int detectors__fd(const struct detectors *d)
 int detectors__consume(struct detectors *d, int max,
 		       void (*fn)(const struct frbpf_trigger *t, void *arg), void *arg)
 {
-	int r;
+	int err;
 
 	d->fn = fn;
 	d->arg = arg;
 	d->handed_over = 0;
 	d->max = max;
-	r = ring_buffer__consume(d->ring);
-	return r < 0 && r != -ECANCELED ? r : d->handed_over;
+	err = ring_buffer__consume(d->ring);
+	return err < 0 && err != -ECANCELED ? err : d->handed_over;
 }
 
 void detectors__on_stacks(struct detectors *d, void (*fn)(const struct frbpf_stacks *s, void *arg),

@@ -177,24 +177,24 @@ static void psi_unwatch(struct psi *p)
 static int psi_watch(struct psi *p)
 {
 	uint64_t early = p->target.threshold_us / EARLY, total;
-	int r;
+	int err;
 
 	p->meter.n = p->own.n = 0;
 	read_own(p, now_ns());
 	p->rule_fd = open_trigger(p, p->target.threshold_us);
 	if (p->rule_fd < 0)
 		return p->rule_fd;
-	r = psi_read(p, &total);
-	if (!r) {
+	err = psi_read(p, &total);
+	if (!err) {
 		psi_meter__add(&p->meter, now_ns(), total);
 		p->early_fd = open_trigger(p, early ? early : 1);
-		r = p->early_fd < 0 ? p->early_fd : 0;
+		err = p->early_fd < 0 ? p->early_fd : 0;
 	}
-	r = r ?: listener__add(p->listener, p->rule_fd, EPOLLPRI, on_rule, p);
-	r = r ?: listener__add(p->listener, p->early_fd, EPOLLPRI, on_early, p);
-	if (r)
+	err = err ?: listener__add(p->listener, p->rule_fd, EPOLLPRI, on_rule, p);
+	err = err ?: listener__add(p->listener, p->early_fd, EPOLLPRI, on_early, p);
+	if (err)
 		psi_unwatch(p);
-	return r;
+	return err;
 }
 
 static void set_retry(struct psi *p, uint64_t ns)
@@ -264,17 +264,17 @@ static void on_rule(void *arg, uint32_t events)
 static int find_path(struct psi *p)
 {
 	char mount[PATH_MAX];
-	int r;
+	int err;
 
 	if (!p->target.cgroup[0]) {
 		snprintf(p->path, sizeof(p->path), "/proc/pressure/%s", p->target.resource);
 		return 0;
 	}
-	r = cgroup__mount_point(mount, sizeof(mount));
-	if (!r)
+	err = cgroup__mount_point(mount, sizeof(mount));
+	if (!err)
 		snprintf(p->path, sizeof(p->path), "%s%s/%s.pressure", mount, p->target.cgroup,
 			 p->target.resource);
-	return r;
+	return err;
 }
 
 /*
@@ -302,27 +302,27 @@ static void find_own(struct psi *p)
 static int psi_check(enum frbpf_source source, const char *target, struct err *err)
 {
 	struct psi p = { 0 };
-	int r = psi_target__parse(target, &p.target), fd;
+	int code = psi_target__parse(target, &p.target), fd;
 
-	if (r || p.target.cgroup[0])
-		return r;
-	r = find_path(&p);
-	if (!r && access(p.path, F_OK))
-		r = -errno;
-	if (!r && !geteuid()) {
+	if (code || p.target.cgroup[0])
+		return code;
+	code = find_path(&p);
+	if (!code && access(p.path, F_OK))
+		code = -errno;
+	if (!code && !geteuid()) {
 		fd = open_trigger(&p, p.target.threshold_us);
 		if (fd < 0)
-			r = fd;
+			code = fd;
 		else
 			close(fd);
 	}
-	return r ? open_error(&p, r, err) : 0;
+	return code ? open_error(&p, code, err) : 0;
 }
 
 static int psi_load(struct source *s, const struct source_env *env)
 {
 	struct psi *p = calloc(1, sizeof(*p));
-	int r;
+	int err;
 
 	if (!p)
 		return -ENOMEM;
@@ -330,13 +330,13 @@ static int psi_load(struct source *s, const struct source_env *env)
 	p->rule_fd = p->early_fd = p->retry_fd = p->own_fd = -1;
 	p->listener = env->listener;
 	p->writes = env->writes;
-	r = psi_target__parse(s->target, &p->target);
-	r = r ?: inject__load(s, env, &p->inject);
-	if (r)
-		return r;
-	r = find_path(p);
-	if (r)
-		return err_set(s->err, r, "no cgroup2 file system is mounted here");
+	err = psi_target__parse(s->target, &p->target);
+	err = err ?: inject__load(s, env, &p->inject);
+	if (err)
+		return err;
+	err = find_path(p);
+	if (err)
+		return err_set(s->err, err, "no cgroup2 file system is mounted here");
 	find_own(p);
 	return 0;
 }
@@ -355,23 +355,23 @@ static bool may_come(const struct psi *p)
 static int psi_attach(struct source *s)
 {
 	struct psi *p = s->skel;
-	int r;
+	int err;
 
 	/* the timer always stays: an @fn must not remove the last descriptor of the listener */
 	p->retry_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (p->retry_fd < 0)
 		return -errno;
-	r = listener__add(p->listener, p->retry_fd, EPOLLIN, on_retry, p);
-	if (r)
-		return r;
+	err = listener__add(p->listener, p->retry_fd, EPOLLIN, on_retry, p);
+	if (err)
+		return err;
 	listener__hold(p->listener);
-	r = psi_watch(p);
-	if (r == -ENOENT && may_come(p)) {
+	err = psi_watch(p);
+	if (err == -ENOENT && may_come(p)) {
 		set_retry(p, RETRY_NS);
-		r = 0;
+		err = 0;
 	}
 	listener__go_on(p->listener);
-	return r ? open_error(p, r, s->err) : 0;
+	return err ? open_error(p, err, s->err) : 0;
 }
 
 static void psi_free(struct source *s)

@@ -10,10 +10,10 @@
 static int fit_reclaim(struct reclaim_bpf *skel)
 {
 	bool cgroups;
-	int r = source__kernel_has("mm_vmscan_memcg_reclaim_begin", &cgroups);
+	int err = source__kernel_has("mm_vmscan_memcg_reclaim_begin", &cgroups);
 
-	if (r)
-		return r;
+	if (err)
+		return err;
 	bpf_program__set_autoload(skel->progs.rc_cgroup_begin, cgroups);
 	bpf_program__set_autoload(skel->progs.rc_cgroup_end, cgroups);
 	return 0;
@@ -22,20 +22,18 @@ static int fit_reclaim(struct reclaim_bpf *skel)
 static int reclaim_load(struct source *s, const struct source_env *env)
 {
 	struct reclaim_bpf *skel = reclaim_bpf__open();
-	int r;
+	int err;
 
 	if (!skel)
 		return -errno;
 	s->skel = skel;
 	skel->rodata->daemon_pidns = env->pidns;
-	r = fit_reclaim(skel);
-	if (!r)
-		r = source__prepare(s, skel->obj, env);
-	if (!r)
-		r = reclaim_bpf__load(skel);
-	if (!r)
+	err = fit_reclaim(skel);
+	err = err ?: source__prepare(s, skel->obj, env);
+	err = err ?: reclaim_bpf__load(skel);
+	if (!err)
 		source__bind(s, skel);
-	return r;
+	return err;
 }
 
 /* Ends are attached first, so that nothing begins whose end is not seen. */

@@ -11,7 +11,7 @@ static int syscall_load(struct source *s, const struct source_env *env)
 {
 	struct syscall_bpf *skel = syscall_bpf__open();
 	uint64_t reading[FRBPF_KEY_WORDS] = { 0 };
-	int r;
+	int err;
 
 	if (!skel)
 		return -errno;
@@ -24,12 +24,11 @@ static int syscall_load(struct source *s, const struct source_env *env)
 		skel->rodata->path_args[nr] = syscall__path_arg(nr);
 	for (int nr = 0; nr < FRBPF_KEY_MAX; nr++)
 		skel->rodata->peers[nr] = syscall__peer(nr);
-	r = source__prepare(s, skel->obj, env);
-	if (!r)
-		r = syscall_bpf__load(skel);
-	if (!r)
+	err = source__prepare(s, skel->obj, env);
+	err = err ?: syscall_bpf__load(skel);
+	if (!err)
 		source__bind(s, skel);
-	return r;
+	return err;
 }
 
 static int syscall_attach(struct source *s)

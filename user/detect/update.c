@@ -112,51 +112,51 @@ static int update__group(struct update *u, struct err *err)
 static int build_table(const struct update *u, struct group *g, struct err *err)
 {
 	const struct together *t = &u->together;
-	int r = rule_table__build(g->when, t->units, t->n, t->slots, u->cgroups, u->patterns,
-				  g->table);
+	int code = rule_table__build(g->when, t->units, t->n, t->slots, u->cgroups, u->patterns,
+				     g->table);
 	char name[128];
 
-	if (r == -E2BIG)
-		return err_set(err, r, "%s: more than %d rules", group_name(g, name, sizeof(name)),
-			       FRBPF_MAX_RULES);
-	if (r == -ENOSPC)
-		return err_set(err, r, "%s: more than %d different patterns",
+	if (code == -E2BIG)
+		return err_set(err, code, "%s: more than %d rules",
+			       group_name(g, name, sizeof(name)), FRBPF_MAX_RULES);
+	if (code == -ENOSPC)
+		return err_set(err, code, "%s: more than %d different patterns",
 			       group_name(g, name, sizeof(name)), FRBPF_MAX_GLOBS);
-	if (r == -ENODEV)
-		return err_set(err, r, "%s: a rule names a block device that is not there",
+	if (code == -ENODEV)
+		return err_set(err, code, "%s: a rule names a block device that is not there",
 			       group_name(g, name, sizeof(name)));
-	if (r)
-		return err_set(err, r, "%s: a rule is malformed",
+	if (code)
+		return err_set(err, code, "%s: a rule is malformed",
 			       group_name(g, name, sizeof(name)));
 	return 0;
 }
 
 static int update__build_tables(struct update *u, const struct detectors *d, struct err *err)
 {
-	int r;
+	int code;
 
 	for (size_t i = 0; i < u->n_rules; i++) {
 		u->ids[i] = u->rules[i].id;
 		u->n_keyed += rate_keys__wanted(&u->rules[i]);
 	}
-	r = slots__assign(&d->slots, u->ids, u->n_rules, &u->slots, u->slot_of, u->fresh);
-	if (r)
-		return err_set(err, r, "too many rules: %zu", u->n_rules);
-	r = cgroup_set__make(d->cgroups, u->rules, u->n_rules, &u->cgroups);
-	if (r)
-		return err_set(err, r,
-			       r == -ENOSPC ? "too many cgroups in rules" : "out of memory");
-	r = pattern_set__make(&d->patterns, u->rules, u->n_rules, &u->patterns);
-	if (r == -ENOSPC)
-		return err_set(err, r, "more than %d different patterns on 'exe' and 'cgroup'",
+	code = slots__assign(&d->slots, u->ids, u->n_rules, &u->slots, u->slot_of, u->fresh);
+	if (code)
+		return err_set(err, code, "too many rules: %zu", u->n_rules);
+	code = cgroup_set__make(d->cgroups, u->rules, u->n_rules, &u->cgroups);
+	if (code)
+		return err_set(err, code,
+			       code == -ENOSPC ? "too many cgroups in rules" : "out of memory");
+	code = pattern_set__make(&d->patterns, u->rules, u->n_rules, &u->patterns);
+	if (code == -ENOSPC)
+		return err_set(err, code, "more than %d different patterns on 'exe' and 'cgroup'",
 			       FRBPF_MAX_PATH_GLOBS);
-	if (r)
-		return err_set(err, r, "out of memory");
-	r = together__make(u->rules, u->n_rules, u->slot_of, &u->together, err);
-	r = r ?: update__group(u, err);
-	for (size_t i = 0; i < u->n_groups && !r; i++)
-		r = build_table(u, &u->groups[i], err);
-	return r;
+	if (code)
+		return err_set(err, code, "out of memory");
+	code = together__make(u->rules, u->n_rules, u->slot_of, &u->together, err);
+	code = code ?: update__group(u, err);
+	for (size_t i = 0; i < u->n_groups && !code; i++)
+		code = build_table(u, &u->groups[i], err);
+	return code;
 }
 
 /* Find the source in force that has the events of these rules, and room for them. */
@@ -178,14 +178,14 @@ static int update__open_sources(struct update *u, const struct detectors *d, str
 {
 	for (size_t i = 0; i < u->n_groups; i++) {
 		struct group *g = &u->groups[i];
-		int r;
+		int code;
 
 		g->source = find_source(d, g);
 		if (!g->source) {
-			r = source__open(g->ops, g->when->target, &d->env, g->table, &g->source,
-					 err);
-			if (r)
-				return r;
+			code = source__open(g->ops, g->when->target, &d->env, g->table, &g->source,
+					    err);
+			if (code)
+				return code;
 			g->opened = true;
 		}
 		u->sources[i] = g->source;
@@ -234,7 +234,7 @@ static void recall_cooldown(const struct detectors *d, uint64_t id, struct frbpf
 static int update__write(struct update *u, struct detectors *d, struct err *err)
 {
 	struct frbpf_rule_state clean = { .last_fired = 0 };
-	int r;
+	int code;
 
 	for (size_t i = 0; i < u->n_rules; i++) {
 		if (!u->fresh[i])
@@ -242,30 +242,33 @@ static int update__write(struct update *u, struct detectors *d, struct err *err)
 		recall_cooldown(d, u->ids[i], &clean);
 		clean.heard = now_ns();
 		clean.wake_keys = rate_keys__wake(&u->rules[i], u->n_keyed);
-		r = bpf_map_update_elem(d->env.states_fd, &u->slot_of[i], &clean, BPF_ANY) ? -errno
-											   : 0;
-		r = r ?: rate_keys__give(d->keys, u->slot_of[i], &u->rules[i], u->n_keyed, d->past);
-		r = r ?: learners__give(d->learners, u->slot_of[i], &u->rules[i], d->past);
-		if (r)
-			return err_set(err, r, "cannot make room for the state of a rule: %s",
-				       strerror(-r));
+		code = bpf_map_update_elem(d->env.states_fd, &u->slot_of[i], &clean, BPF_ANY)
+			       ? -errno
+			       : 0;
+		code = code
+			       ?: rate_keys__give(d->keys, u->slot_of[i], &u->rules[i], u->n_keyed,
+						  d->past);
+		code = code ?: learners__give(d->learners, u->slot_of[i], &u->rules[i], d->past);
+		if (code)
+			return err_set(err, code, "cannot make room for the state of a rule: %s",
+				       strerror(-code));
 	}
 	for (size_t i = 0; i < u->n_groups; i++) {
-		r = source__write(u->groups[i].source, u->groups[i].table, err);
-		if (r)
-			return r;
+		code = source__write(u->groups[i].source, u->groups[i].table, err);
+		if (code)
+			return code;
 	}
 	for (size_t i = 0; i < d->n_sources; i++) {
-		r = update__keeps(u, d->sources[i]) ? 0 : write_empty(d->sources[i], err);
-		if (r)
-			return r;
+		code = update__keeps(u, d->sources[i]) ? 0 : write_empty(d->sources[i], err);
+		if (code)
+			return code;
 	}
 	return 0;
 }
 
 static int update__prepare(struct update *u, struct detectors *d, struct err *err)
 {
-	int r = update__build_tables(u, d, err);
+	int code = update__build_tables(u, d, err);
 
 	/* slots freed by earlier updates: after an update, the cooldowns of old rules are saved */
 	for (uint32_t slot = 0; slot < FRBPF_MAX_SLOTS; slot++) {
@@ -274,22 +277,21 @@ static int update__prepare(struct update *u, struct detectors *d, struct err *er
 		rate_keys__take_back(d->keys, slot);
 		learners__take_back(d->learners, slot);
 	}
-	if (!r)
-		r = update__open_sources(u, d, err);
-	if (r)
-		return r;
+	code = code ?: update__open_sources(u, d, err);
+	if (code)
+		return code;
 	if (d->flipped) {
-		r = grace_period();
-		if (r)
-			return err_set(err, r, "cannot wait for the running programs: %s",
-				       strerror(-r));
+		code = grace_period();
+		if (code)
+			return err_set(err, code, "cannot wait for the running programs: %s",
+				       strerror(-code));
 		d->flipped = false;
 	}
-	r = pattern_set__write(u->patterns, d->env.path_globs_fd);
-	if (r)
-		return err_set(err, r, "cannot write a pattern: %s", strerror(-r));
-	r = cgroup_set__resolve(u->cgroups, d->cgroups, err);
-	return r ? r : update__write(u, d, err);
+	code = pattern_set__write(u->patterns, d->env.path_globs_fd);
+	if (code)
+		return err_set(err, code, "cannot write a pattern: %s", strerror(-code));
+	code = cgroup_set__resolve(u->cgroups, d->cgroups, err);
+	return code ?: update__write(u, d, err);
 }
 
 static bool is_in_force(const struct detectors *d, const struct source *s)
@@ -305,15 +307,15 @@ static bool is_in_force(const struct detectors *d, const struct source *s)
 static void forget_followed(const struct detectors *d, const struct update *u)
 {
 	struct frbpf_followed_key prev, key;
-	int r = bpf_map_get_next_key(d->env.followed_fd, NULL, &key);
+	int err = bpf_map_get_next_key(d->env.followed_fd, NULL, &key);
 
-	while (!r) {
+	while (!err) {
 		bool kept = false;
 
 		for (size_t i = 0; i < u->n_rules && !kept; i++)
 			kept = u->ids[i] == key.rule_id;
 		prev = key;
-		r = bpf_map_get_next_key(d->env.followed_fd, &prev, &key);
+		err = bpf_map_get_next_key(d->env.followed_fd, &prev, &key);
 		if (!kept)
 			bpf_map_delete_elem(d->env.followed_fd, &prev);
 	}
@@ -360,17 +362,17 @@ int detectors__update(struct detectors *d, const struct rule_conf *rules, size_t
 		      uint32_t *ret_slots, struct err *err)
 {
 	struct update *u = update__new(rules, n_rules);
-	int r;
+	int code;
 
 	if (!u)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = update__prepare(u, d, err);
-	if (!r) {
+	code = update__prepare(u, d, err);
+	if (!code) {
 		update__commit(u, d);
 		if (n_rules)
 			memcpy(ret_slots, u->slot_of, n_rules * sizeof(*ret_slots));
 	}
 	update__free(u);
 	probe_reader__rest();
-	return r;
+	return code;
 }

@@ -13,14 +13,14 @@ static int write_window(const struct dump_job *job, const struct window *win,
 {
 	/* after many calls of mmap() the side band is most of it */
 	uint64_t bytes = window__file_bytes(win);
-	int ret = disk_room__promise(job->env->room, job->dir_fd, job->inc->min_free, bytes, err);
+	int code = disk_room__promise(job->env->room, job->dir_fd, job->inc->min_free, bytes, err);
 
-	if (ret)
-		return ret;
-	ret = dump_file__write(job, win, res, err);
-	disk_room__release(job->env->room, bytes, ret ? 0 : res->bytes);
+	if (code)
+		return code;
+	code = dump_file__write(job, win, res, err);
+	disk_room__release(job->env->room, bytes, code ? 0 : res->bytes);
 	stack_frames__locate_user(job->inc, win->slice); /* out of memory: fewer names */
-	return ret;
+	return code;
 }
 
 void dump__write(const struct dump_job *job, struct dump_result *ret)

@@ -34,11 +34,11 @@ static int write_records(struct file_job *w, struct perfdata_writer *writer, str
 
 	for (size_t i = 0; i < w->win->timeline.n; i++) {
 		const struct perf_event_header *rec = w->win->timeline.v[i].rec;
-		int ret = perfdata__write(writer, rec, err);
+		int code = perfdata__write(writer, rec, err);
 
-		if (ret && ret != -EINVAL)
-			return ret;
-		if (ret) /* torn, but it looked like a record */
+		if (code && code != -EINVAL)
+			return code;
+		if (code) /* torn, but it looked like a record */
 			w->res->skipped++;
 		else
 			w->res->records++;
@@ -46,9 +46,9 @@ static int write_records(struct file_job *w, struct perfdata_writer *writer, str
 		if (round < ROUND_BYTES)
 			continue;
 		round = 0;
-		ret = perfdata__end_round(writer, err);
-		if (ret)
-			return ret;
+		code = perfdata__end_round(writer, err);
+		if (code)
+			return code;
 	}
 	return perfdata__end_round(writer, err);
 }
@@ -57,63 +57,63 @@ static int finish_file(struct file_job *w, struct perfdata_writer *writer, struc
 {
 	const struct incident *inc = w->job->inc;
 	struct file_features ff;
-	int ret = file_features__make(&ff, w->job->env, w->job->session, w->win->slice);
+	int code = file_features__make(&ff, w->job->env, w->job->session, w->win->slice);
 
 	ff.f.first_sample = w->win->first_sample;
 	ff.f.last_sample = w->win->last_sample;
 	ff.f.monotonic = inc->freeze.frozen;
 	ff.f.realtime = inc->freeze.frozen + inc->realtime_offset;
-	ret = ret ? err_set(err, -ENOMEM, "out of memory") : perfdata__finish(writer, &ff.f, err);
+	code = code ? err_set(err, -ENOMEM, "out of memory") : perfdata__finish(writer, &ff.f, err);
 	file_features__free(&ff);
-	return ret;
+	return code;
 }
 
 int dump_file__name(const struct dump_env *env, struct incident *inc, const struct session *s,
 		    struct dump_result *res, struct err *err)
 {
-	int ret = 0;
+	int code = 0;
 
 	pthread_mutex_lock(&inc->name_lock);
 	if (!inc->name[0])
 		base_dir__reserve_name(env->base, inc->freeze.frozen + inc->realtime_offset,
 				       inc->name);
 	if (!inc->drafted)
-		ret = manifest__draft(env->base, inc, host_info__hostname(env->host), err);
-	if (!ret)
+		code = manifest__draft(env->base, inc, host_info__hostname(env->host), err);
+	if (!code)
 		inc->drafted = true;
 	pthread_mutex_unlock(&inc->name_lock);
 	dump_name__format(s->output.name, inc->name, res->file);
-	return ret;
+	return code;
 }
 
 static int write_file(struct file_job *w, struct err *err)
 {
 	struct perfdata_writer *writer = NULL;
 	char tmp[96];
-	int ret;
+	int code;
 
-	ret = dump_file__name(w->job->env, w->job->inc, w->job->session, w->res, err);
-	if (ret)
-		return ret;
+	code = dump_file__name(w->job->env, w->job->inc, w->job->session, w->res, err);
+	if (code)
+		return code;
 	if (list_events(w))
 		return err_set(err, -ENOMEM, "out of memory");
 	snprintf(tmp, sizeof(tmp), BASE_DIR_TMP_PREFIX "%s", w->res->file);
-	ret = perfdata__create(w->job->dir_fd, tmp, w->events.attrs, w->events.n, err, &writer);
-	if (!ret && w->job->session->output.compression)
-		ret = perfdata__compress(writer, w->job->session->output.compression, err);
-	ret = ret ?: write_records(w, writer, err);
-	ret = ret ?: finish_file(w, writer, err);
-	ret = ret ?: perfdata__publish(writer, w->res->file, &w->res->bytes, err);
+	code = perfdata__create(w->job->dir_fd, tmp, w->events.attrs, w->events.n, err, &writer);
+	if (!code && w->job->session->output.compression)
+		code = perfdata__compress(writer, w->job->session->output.compression, err);
+	code = code ?: write_records(w, writer, err);
+	code = code ?: finish_file(w, writer, err);
+	code = code ?: perfdata__publish(writer, w->res->file, &w->res->bytes, err);
 	perfdata__free(writer);
-	return ret;
+	return code;
 }
 
 int dump_file__write(const struct dump_job *job, const struct window *win, struct dump_result *res,
 		     struct err *err)
 {
 	struct file_job w = { .job = job, .win = win, .res = res };
-	int ret = write_file(&w, err);
+	int code = write_file(&w, err);
 
 	file_events__free(&w.events);
-	return ret;
+	return code;
 }

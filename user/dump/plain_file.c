@@ -57,7 +57,7 @@ static int add_names(struct plain_file *f, struct err *err)
 {
 	struct sideband_request req = { .start = f->looked, .end = now_ns() };
 	struct sideband_slice *more;
-	int ret;
+	int code;
 
 	task_set__sort(&f->tasks);
 	page_set__sort(&f->pages);
@@ -66,14 +66,14 @@ static int add_names(struct plain_file *f, struct err *err)
 	req.all_files = f->pages.incomplete;
 	req.pages = f->pages.v;
 	req.n_pages = f->pages.n;
-	ret = sideband__slice(f->env->sideband, &req, err, &more);
-	if (ret)
-		return ret;
-	ret = sideband_slice__join(f->names, more);
+	code = sideband__slice(f->env->sideband, &req, err, &more);
+	if (code)
+		return code;
+	code = sideband_slice__join(f->names, more);
 	sideband_slice__free(more);
 	f->tasks.n = f->pages.n = 0;
 	f->looked = req.end;
-	return ret ? err_set(err, ret, "out of memory") : 0;
+	return code ? err_set(err, code, "out of memory") : 0;
 }
 
 /* ---- opening ---- */
@@ -110,13 +110,13 @@ static void keep_old(const struct plain_file *f)
 
 static int set_features(struct plain_file *f, struct file_features *ff)
 {
-	int ret = file_features__make(ff, f->env, f->session, f->names);
+	int err = file_features__make(ff, f->env, f->session, f->names);
 
 	ff->f.first_sample = f->first_sample;
 	ff->f.last_sample = f->last_sample;
 	ff->f.monotonic = f->started;
 	ff->f.realtime = f->started + (clock_ns(CLOCK_REALTIME) - now_ns());
-	return ret;
+	return err;
 }
 
 /* Write what the file has before its first record of the rings. */
@@ -125,35 +125,35 @@ static int write_begin(struct plain_file *f, struct err *err)
 	struct file_features ff;
 	const struct perf_event_header *rec;
 	size_t off = 0;
-	int ret = set_features(f, &ff);
+	int code = set_features(f, &ff);
 
-	ret = ret ? err_set(err, ret, "out of memory") : perfdata__open(f->writer, &ff.f, err);
+	code = code ? err_set(err, code, "out of memory") : perfdata__open(f->writer, &ff.f, err);
 	file_features__free(&ff);
-	while (!ret && (rec = record__next(&f->names->records, &off))) {
-		ret = perfdata__write(f->writer, rec, err);
-		if (ret == -EINVAL)
-			ret = 0;
+	while (!code && (rec = record__next(&f->names->records, &off))) {
+		code = perfdata__write(f->writer, rec, err);
+		if (code == -EINVAL)
+			code = 0;
 	}
-	ret = ret ?: perfdata__end_round(f->writer, err);
-	return ret ?: perfdata__checkpoint(f->writer, err);
+	code = code ?: perfdata__end_round(f->writer, err);
+	return code ?: perfdata__checkpoint(f->writer, err);
 }
 
 static int plain_file_create(struct plain_file *f, struct err *err)
 {
 	const struct record_output *o = &f->session->output;
 	struct file_tracking tracking;
-	int ret = list_ids(f, &tracking);
+	int code = list_ids(f, &tracking);
 
-	ret = ret ?: file_events__list(&f->events, f->session, &tracking, false);
-	ret = ret ?: page_set__init(&f->pages, f->session);
+	code = code ?: file_events__list(&f->events, f->session, &tracking, false);
+	code = code ?: page_set__init(&f->pages, f->session);
 	f->cpus = calloc(f->session->max_cpus, sizeof(*f->cpus));
-	if (ret || !f->cpus)
+	if (code || !f->cpus)
 		return err_set(err, -ENOMEM, "out of memory");
 	keep_old(f);
-	ret = perfdata__create(f->dir_fd, f->name, f->events.attrs, f->events.n, err, &f->writer);
-	if (!ret && o->compression)
-		ret = perfdata__compress(f->writer, o->compression, err);
-	return ret;
+	code = perfdata__create(f->dir_fd, f->name, f->events.attrs, f->events.n, err, &f->writer);
+	if (!code && o->compression)
+		code = perfdata__compress(f->writer, o->compression, err);
+	return code;
 }
 
 int plain_file__open(const struct dump_env *env, struct session *s, int dir_fd, struct err *err,
@@ -201,17 +201,17 @@ int plain_file__add(struct plain_file *f, size_t c, const struct perf_event_head
 		    struct err *err)
 {
 	uint64_t max = f->session->output.max_bytes;
-	int ret;
+	int code;
 
 	if (max && perfdata__size(f->writer) >= max)
 		return -EFBIG;
-	ret = perfdata__write(f->writer, rec, err);
-	if (ret == -EINVAL) { /* of a CPU that just came, perhaps */
+	code = perfdata__write(f->writer, rec, err);
+	if (code == -EINVAL) { /* of a CPU that just came, perhaps */
 		f->skipped++;
 		return 0;
 	}
-	if (ret)
-		return ret;
+	if (code)
+		return code;
 	f->dirty = true;
 	f->records++;
 	f->cpus[c].records++;
@@ -225,16 +225,16 @@ int plain_file__add(struct plain_file *f, size_t c, const struct perf_event_head
 int plain_file__end_pass(struct plain_file *f, struct err *err)
 {
 	uint64_t min_free = f->session->output.min_free;
-	int ret = 0;
+	int code = 0;
 
 	if (f->pages.n && now_ns() - f->looked >= NAMES_NS)
-		ret = add_names(f, err);
-	if (ret || !f->dirty)
-		return ret;
+		code = add_names(f, err);
+	if (code || !f->dirty)
+		return code;
 	f->dirty = false;
-	ret = perfdata__end_round(f->writer, err);
-	ret = ret ?: perfdata__checkpoint(f->writer, err);
-	return ret ?: disk_room__promise(f->env->room, f->dir_fd, min_free, 0, err);
+	code = perfdata__end_round(f->writer, err);
+	code = code ?: perfdata__checkpoint(f->writer, err);
+	return code ?: disk_room__promise(f->env->room, f->dir_fd, min_free, 0, err);
 }
 
 uint64_t plain_file__bytes(const struct plain_file *f)
@@ -254,31 +254,31 @@ static int write_marker(struct plain_file *f, struct incident *inc, struct err *
 	struct markers markers = { .fields = session__marker_fields(f->session) };
 	const struct perf_event_header *rec;
 	size_t off = 0;
-	int ret = 0;
+	int code = 0;
 
 	pthread_mutex_lock(&inc->name_lock);
-	for (size_t i = 0; !ret && i < inc->n_triggers; i++)
-		ret = markers__add_trigger(&markers, &inc->triggers[i], NULL, inc->reason);
+	for (size_t i = 0; !code && i < inc->n_triggers; i++)
+		code = markers__add_trigger(&markers, &inc->triggers[i], NULL, inc->reason);
 	pthread_mutex_unlock(&inc->name_lock);
-	if (ret)
-		err_set(err, ret, "out of memory");
-	while (!ret && (rec = record__next(&markers.records, &off)))
-		ret = perfdata__write(f->writer, rec, err);
+	if (code)
+		err_set(err, code, "out of memory");
+	while (!code && (rec = record__next(&markers.records, &off)))
+		code = perfdata__write(f->writer, rec, err);
 	markers__free(&markers);
-	return ret;
+	return code;
 }
 
 static int plain_file_finish(struct plain_file *f, struct err *err)
 {
 	struct file_features ff;
-	int ret = perfdata__end_round(f->writer, err);
+	int code = perfdata__end_round(f->writer, err);
 
-	if (ret)
-		return ret;
-	ret = set_features(f, &ff);
-	ret = ret ? err_set(err, ret, "out of memory") : perfdata__finish(f->writer, &ff.f, err);
+	if (code)
+		return code;
+	code = set_features(f, &ff);
+	code = code ? err_set(err, code, "out of memory") : perfdata__finish(f->writer, &ff.f, err);
 	file_features__free(&ff);
-	return ret;
+	return code;
 }
 
 static void set_result(struct plain_file *f, struct dump_result *ret)

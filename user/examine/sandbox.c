@@ -61,10 +61,10 @@ static int filter_calls(void)
 
 int sandbox__parser(void)
 {
-	int ret = limit__set(RLIMIT_CPU, CPU_MAX) ?: limit__set(RLIMIT_CORE, 0);
+	int err = limit__set(RLIMIT_CPU, CPU_MAX) ?: limit__set(RLIMIT_CORE, 0);
 
 	if (!IS_SANITIZED)
-		ret = ret ?: limit__set(RLIMIT_DATA, DATA_MAX) ?: limit__set(RLIMIT_AS, ADDRESSES_MAX);
-	ret = ret ?: rights__keep(NULL, 0);
-	return ret ?: landlock__no_files() ?: filter_calls();
+		err = err ?: limit__set(RLIMIT_DATA, DATA_MAX) ?: limit__set(RLIMIT_AS, ADDRESSES_MAX);
+	err = err ?: rights__keep(NULL, 0);
+	return err ?: landlock__no_files() ?: filter_calls();
 }

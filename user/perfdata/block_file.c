@@ -143,10 +143,10 @@ int block_file__read(struct block_file *f, uint64_t off, void *to, size_t len, s
 		size_t at = off % BLOCK_SIZE, n = BLOCK_SIZE - at < len ? BLOCK_SIZE - at : len;
 
 		if (b->number != number || !b->len) {
-			int r = fill_block(f, b, number, err);
+			int code = fill_block(f, b, number, err);
 
-			if (r)
-				return r;
+			if (code)
+				return code;
 		}
 		if (at + n > b->len)
 			return err_set(err, -EINVAL,

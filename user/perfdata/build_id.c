@@ -81,8 +81,7 @@ int build_id__read_kernel(struct build_id *ret)
 	_cleanup_close_ int fd = opening__kernel("/sys/kernel/notes");
 	int err = fd < 0 ? fd : buf__read_fd(&notes, fd, KERNEL_NOTES_MAX);
 
-	if (!err)
-		err = build_id__from_notes(notes.data, notes.len, ret);
+	err = err ?: build_id__from_notes(notes.data, notes.len, ret);
 	buf__free(&notes);
 	return err;
 }

@@ -84,9 +84,9 @@ int compressor__add(struct compressor *c, const void *data, size_t len, struct o
 		    struct err *err)
 {
 	const char *from = data;
-	int r = 0;
+	int code = 0;
 
-	while (!r && len) {
+	while (!code && len) {
 		size_t part = len < PIECE_BYTES - c->len ? len : PIECE_BYTES - c->len;
 
 		memcpy(c->piece + c->len, from, part);
@@ -94,9 +94,9 @@ int compressor__add(struct compressor *c, const void *data, size_t len, struct o
 		from += part;
 		len -= part;
 		if (c->len == PIECE_BYTES)
-			r = compressor__flush(c, out, err);
+			code = compressor__flush(c, out, err);
 	}
-	return r;
+	return code;
 }
 
 void compressor__facts(const struct compressor *c, struct compressor_facts *ret)

@@ -77,14 +77,14 @@ int file_attrs__init(struct file_attrs *fa, const struct perfdata_attr *attrs, s
 {
 	struct file_attrs new = { .n = n };
 	size_t i;
-	int r;
+	int code;
 
 	if (!n)
 		return err_set(err, -EINVAL, "no event to write a file for");
 	for (i = 0; i < n; i++) {
-		r = check_attr(&attrs[i], err);
-		if (r)
-			return r;
+		code = check_attr(&attrs[i], err);
+		if (code)
+			return code;
 	}
 	new.v = calloc(n, sizeof(*new.v));
 	new.copies = calloc(n, sizeof(*new.copies));

@@ -51,7 +51,7 @@ static int write_whole(struct inflater *in, struct err *err)
 {
 	struct perf_event_header h;
 	size_t end = 0;
-	int r;
+	int code;
 
 	while (in->out.len - end >= sizeof(h)) {
 		memcpy(&h, in->out.data + end, sizeof(h));
@@ -63,32 +63,32 @@ static int write_whole(struct inflater *in, struct err *err)
 			break;
 		end += h.size;
 	}
-	r = end ? inflater_write(in, in->out.data, end, err) : 0;
+	code = end ? inflater_write(in, in->out.data, end, err) : 0;
 	if (end) {
 		memmove(in->out.data, in->out.data + end, in->out.len - end);
 		in->out.len -= end;
 	}
-	return r;
+	return code;
 }
 
 static int inflate_piece(struct inflater *in, const void *data, size_t len, struct err *err)
 {
 	ZSTD_inBuffer from = { .src = data, .size = len };
 	char chunk[65536];
-	int r = 0;
+	int code;
 
 	for (;;) {
 		ZSTD_outBuffer to = { .dst = chunk, .size = sizeof(chunk) };
-		size_t code = ZSTD_decompressStream(in->stream, &to, &from);
+		size_t left = ZSTD_decompressStream(in->stream, &to, &from);
 
-		if (ZSTD_isError(code))
+		if (ZSTD_isError(left))
 			return err_set(err, -EINVAL, "%s: its compressed records are damaged: %s",
-				       in->f->path, ZSTD_getErrorName(code));
+				       in->f->path, ZSTD_getErrorName(left));
 		if (buf__add(&in->out, chunk, to.pos))
 			return err_set(err, -ENOMEM, "%s: out of memory", in->f->path);
-		r = write_whole(in, err);
-		if (r || (from.pos == from.size && to.pos < to.size))
-			return r;
+		code = write_whole(in, err);
+		if (code || (from.pos == from.size && to.pos < to.size))
+			return code;
 	}
 }
 
@@ -117,55 +117,55 @@ static int inflate_all(struct inflater *in, struct err *err)
 	uint64_t off = in->f->data.offset, end = off + in->f->data.size;
 	char *raw = in->f->raw;
 	struct perf_event_header h;
-	int r = 0;
+	int code = 0;
 
-	while (off < end && !r) {
-		r = end - off < sizeof(h) ? -EINVAL : 0;
-		if (!r)
-			r = block_file__read(in->f->file, off, &h, sizeof(h), err);
-		if (!r && (h.size < sizeof(h) || h.size > end - off))
-			r = -EINVAL;
-		if (r)
-			return err->msg[0] ? r
-					   : err_set(err, r,
+	while (off < end && !code) {
+		code = end - off < sizeof(h) ? -EINVAL : 0;
+		code = code ?: block_file__read(in->f->file, off, &h, sizeof(h), err);
+		if (!code && (h.size < sizeof(h) || h.size > end - off))
+			code = -EINVAL;
+		if (code)
+			return err->msg[0] ? code
+					   : err_set(err, code,
 						     "%s: damaged at offset %" PRIu64
 						     ": no record can begin here",
 						     in->f->path, off);
-		r = block_file__read(in->f->file, off, raw, h.size, err);
-		if (r)
+		code = block_file__read(in->f->file, off, raw, h.size, err);
+		if (code)
 			break;
 		in->read += h.size;
 		if (h.type == RECORD_COMPRESSED || h.type == TYPE_COMPRESSED2)
-			r = inflate_record(in, raw, h.size, err);
+			code = inflate_record(in, raw, h.size, err);
 		else
-			r = inflater_write(in, raw, h.size, err);
+			code = inflater_write(in, raw, h.size, err);
 		off += h.size;
 	}
-	if (!r && in->out.len)
-		r = err_set(err, -EINVAL, "%s: its last compressed record is truncated",
-			    in->f->path);
-	return r;
+	if (!code && in->out.len)
+		code = err_set(err, -EINVAL, "%s: its last compressed record is truncated",
+			       in->f->path);
+	return code;
 }
 
 int file_inflate(struct perf_file *f, struct err *err)
 {
 	struct inflater in = { .f = f, .fd = -1 };
-	int r;
+	int code;
 
 	in.stream = ZSTD_createDStream();
 	if (!in.stream)
 		return err_set(err, -ENOMEM, "%s: out of memory", f->path);
 	in.fd = opening__temporary();
-	r = in.fd >= 0 ? inflate_all(&in, err)
+	code = in.fd >= 0
+		       ? inflate_all(&in, err)
 		       : err_set(err, in.fd, "%s: no temporary file for its compressed records: %s",
 				 f->path, strerror(-in.fd));
-	if (!r)
-		r = block_file__from_fd(in.fd, f->path, err, &f->records);
+	if (!code)
+		code = block_file__from_fd(in.fd, f->path, err, &f->records);
 	else if (in.fd >= 0)
 		close(in.fd);
-	if (!r)
+	if (!code)
 		f->data = (struct file_range){ .offset = 0, .size = in.size };
 	ZSTD_freeDStream(in.stream);
 	buf__free(&in.out);
-	return r;
+	return code;
 }

@@ -173,7 +173,7 @@ static int read_record(struct perf_file *f, uint64_t offset, struct err *err,
 {
 	uint64_t end = f->data.offset + f->data.size, id, next;
 	struct perf_event_header *h = (void *)f->raw;
-	int r;
+	int code;
 
 	*rec = (struct file_record){ .offset = offset, .h = h };
 	if (end - offset < sizeof(*h))
@@ -181,19 +181,19 @@ static int read_record(struct perf_file *f, uint64_t offset, struct err *err,
 			       "%s: damaged at offset %" PRIu64 ": %" PRIu64
 			       " bytes are left where a record should begin",
 			       f->path, offset, end - offset);
-	r = block_file__read(f->records, offset, h, sizeof(*h), err);
-	if (r)
-		return r;
+	code = block_file__read(f->records, offset, h, sizeof(*h), err);
+	if (code)
+		return code;
 	if (h->size < sizeof(*h))
 		return perf_file__bad_record(f, rec, "no record is that small", err);
 	if (h->size > end - offset)
 		return perf_file__bad_record(f, rec, "it reaches past the records' end", err);
 	next = offset + h->size;
-	r = block_file__read(f->records, offset, h, h->size, err);
-	if (r)
-		return r;
+	code = block_file__read(f->records, offset, h, h->size, err);
+	if (code)
+		return code;
 	if (h->type >= USER_TYPE_START) {
-		r = read_user_record(f, rec, &next, err);
+		code = read_user_record(f, rec, &next, err);
 	} else if (is_known(h->type)) {
 		if (!record_id(f, h, &id))
 			return perf_file__bad_record(f, rec, "it is too short", err);
@@ -206,7 +206,7 @@ static int read_record(struct perf_file *f, uint64_t offset, struct err *err,
 						     err);
 	}
 	*ret_next = next;
-	return r;
+	return code;
 }
 
 /* Get the time by which a record is sorted; 0: it comes first. False: too short. */
@@ -253,22 +253,22 @@ static int make_index(struct perf_file *f, struct err *err)
 
 	for (offset = f->data.offset; offset < end; offset = next) {
 		struct file_record rec;
-		int r = read_record(f, offset, err, &rec, &next);
+		int code = read_record(f, offset, err, &rec, &next);
 
-		if (r)
-			return r;
+		if (code)
+			return code;
 		if (!rec.event)
 			continue;
 		if (rec.h->type != PERF_RECORD_SAMPLE) {
-			r = normalise_record(f, &rec, err);
-			if (r)
-				return r;
+			code = normalise_record(f, &rec, err);
+			if (code)
+				return code;
 		}
 		if (!record_time(&rec, &time))
 			return perf_file__bad_record(f, &rec, "it is too short", err);
-		r = add_entry(f, time, offset, err);
-		if (r)
-			return r;
+		code = add_entry(f, time, offset, err);
+		if (code)
+			return code;
 		sorted &= time >= last;
 		last = time;
 	}
@@ -281,21 +281,21 @@ static int make_index(struct perf_file *f, struct err *err)
 
 static int need_index(struct perf_file *f, struct err *err)
 {
-	int r = f->index ? 0 : make_index(f, err);
+	int code = f->index ? 0 : make_index(f, err);
 
-	if (r) /* do not use an incomplete index */
+	if (code) /* do not use an incomplete index */
 		f->n_index = 0;
-	return r;
+	return code;
 }
 
 int perf_file__span(struct perf_file *f, struct err *err, uint64_t *ret_first, uint64_t *ret_last)
 {
-	int r = need_index(f, err);
+	int code = need_index(f, err);
 	size_t i = 0;
 
 	*ret_first = *ret_last = 0;
-	if (r)
-		return r;
+	if (code)
+		return code;
 	while (i < f->n_index && !f->index[i].time)
 		i++;
 	if (i < f->n_index) {
@@ -309,19 +309,19 @@ int perf_file__next(struct perf_file *f, struct err *err, struct file_record *re
 {
 	struct file_record rec;
 	uint64_t next;
-	int r = need_index(f, err);
+	int code = need_index(f, err);
 
-	if (r)
-		return r;
+	if (code)
+		return code;
 	if (f->at == f->n_index)
 		return 0;
-	r = read_record(f, f->index[f->at].offset, err, &rec, &next);
-	if (!r && !rec.event)
-		r = perf_file__bad_record(f, &rec, "it was changed while it was read", err);
-	if (!r && rec.h->type != PERF_RECORD_SAMPLE)
-		r = normalise_record(f, &rec, err);
-	if (r)
-		return r;
+	code = read_record(f, f->index[f->at].offset, err, &rec, &next);
+	if (!code && !rec.event)
+		code = perf_file__bad_record(f, &rec, "it was changed while it was read", err);
+	if (!code && rec.h->type != PERF_RECORD_SAMPLE)
+		code = normalise_record(f, &rec, err);
+	if (code)
+		return code;
 	f->at++;
 	*ret = rec;
 	return 1;

@@ -32,32 +32,32 @@ static int read_string(struct perf_file *f, struct cursor *c, char **to, struct 
 
 static int read_hostname(struct perf_file *f, struct cursor *c, struct err *err)
 {
-	int r = read_string(f, c, &f->hostname, err);
+	int code = read_string(f, c, &f->hostname, err);
 
 	f->info.hostname = f->hostname;
-	return r;
+	return code;
 }
 
 static int read_osrelease(struct perf_file *f, struct cursor *c, struct err *err)
 {
-	int r = read_string(f, c, &f->osrelease, err);
+	int code = read_string(f, c, &f->osrelease, err);
 
 	f->info.osrelease = f->osrelease;
-	return r;
+	return code;
 }
 
 static int read_arch(struct perf_file *f, struct cursor *c, struct err *err)
 {
-	int r = read_string(f, c, &f->arch, err);
+	int code = read_string(f, c, &f->arch, err);
 
 	f->info.arch = f->arch;
-	return r;
+	return code;
 }
 
 static int read_cmdline(struct perf_file *f, struct cursor *c, struct err *err)
 {
 	uint32_t n = cursor__u32(c), i;
-	int r = 0;
+	int code = 0;
 
 	if (n > STRINGS_MAX)
 		c->bad = true;
@@ -66,10 +66,10 @@ static int read_cmdline(struct perf_file *f, struct cursor *c, struct err *err)
 	f->cmdline = calloc(n + 1, sizeof(*f->cmdline));
 	if (!f->cmdline)
 		return out_of_memory(f, err);
-	for (i = 0; i < n && !c->bad && !r; i++)
-		r = read_string(f, c, &f->cmdline[i], err);
+	for (i = 0; i < n && !c->bad && !code; i++)
+		code = read_string(f, c, &f->cmdline[i], err);
 	f->info.cmdline = (const char *const *)f->cmdline;
-	return r;
+	return code;
 }
 
 static int read_sample_time(struct perf_file *f, struct cursor *c, struct err *err)
@@ -87,13 +87,13 @@ static int read_event_desc(struct perf_file *f, struct cursor *c, struct err *er
 		const void *attr = cursor__bytes(c, attr_size);
 		uint32_t n_ids = cursor__u32(c);
 		char *name = NULL;
-		int r = read_string(f, c, &name, err);
+		int code = read_string(f, c, &name, err);
 
 		cursor__bytes(c, (uint64_t)n_ids * sizeof(uint64_t));
-		if (r || !attr || !name || i >= f->info.n_events) {
+		if (code || !attr || !name || i >= f->info.n_events) {
 			free(name);
-			if (r)
-				return r;
+			if (code)
+				return code;
 			continue;
 		}
 		free(f->names[i]);
@@ -193,7 +193,7 @@ static int read_tracing_data(struct perf_file *f, struct cursor *c, struct err *
 	static const char magic[10] = "\x17\x08\x44tracing";
 	const void *start = cursor__bytes(c, sizeof(magic));
 	uint32_t n, events;
-	int r = 0;
+	int code = 0;
 
 	cursor__name(c);			    /* version */
 	cursor__bytes(c, 1 + 1 + sizeof(uint32_t)); /* byte order, size of a long, of a page */
@@ -205,19 +205,19 @@ static int read_tracing_data(struct perf_file *f, struct cursor *c, struct err *
 		c->bad = true;
 	for (n = cursor__u32(c); n && !c->bad; n--) /* formats of ftrace itself */
 		cursor__bytes(c, cursor__u64(c));
-	for (n = cursor__u32(c); n && !c->bad && !r; n--) {
+	for (n = cursor__u32(c); n && !c->bad && !code; n--) {
 		const char *system = cursor__name(c);
 
-		for (events = cursor__u32(c); events && !c->bad && !r; events--) {
+		for (events = cursor__u32(c); events && !c->bad && !code; events--) {
 			uint64_t len = cursor__u64(c);
 			const char *text = cursor__bytes(c, len);
 
 			if (text)
-				r = add_format(f, system, text, len, err);
+				code = add_format(f, system, text, len, err);
 		}
 	}
 	read_tracing_rest(f, *c);
-	return r;
+	return code;
 }
 
 /* @keep: the body of the section is kept, because f->info points into it. */
@@ -248,22 +248,22 @@ static int find_section(struct perf_file *f, unsigned int bit, struct file_range
 {
 	uint64_t table = f->header.data.offset + f->header.data.size, n = 0;
 	uint64_t size = block_file__size(f->file);
-	int r;
+	int code;
 
 	for (unsigned int b = 0; b < bit; b++)
 		n += has_feature(f, b);
-	r = block_file__read(f->file, table + n * sizeof(*ret), ret, sizeof(*ret), err);
-	if (!r && (ret->offset > size || ret->size > size - ret->offset))
-		r = err_set(err, -EINVAL,
-			    "%s: the feature table is damaged at offset %" PRIu64
-			    ": section %u reaches past the end of the file",
-			    f->path, table + n * sizeof(*ret), bit);
-	if (r && !f->header.data.size)
-		r = err_set(err, -EINVAL,
-			    "%s: the header says at offset 48 that there are no records: the "
-			    "recording was not ended properly",
-			    f->path);
-	return r;
+	code = block_file__read(f->file, table + n * sizeof(*ret), ret, sizeof(*ret), err);
+	if (!code && (ret->offset > size || ret->size > size - ret->offset))
+		code = err_set(err, -EINVAL,
+			       "%s: the feature table is damaged at offset %" PRIu64
+			       ": section %u reaches past the end of the file",
+			       f->path, table + n * sizeof(*ret), bit);
+	if (code && !f->header.data.size)
+		code = err_set(err, -EINVAL,
+			       "%s: the header says at offset 48 that there are no records: the "
+			       "recording was not ended properly",
+			       f->path);
+	return code;
 }
 
 static int read_section(struct perf_file *f, const struct section *s, void **kept, struct err *err)
@@ -271,28 +271,28 @@ static int read_section(struct perf_file *f, const struct section *s, void **kep
 	struct file_range range;
 	struct cursor c;
 	char *body;
-	int r = find_section(f, s->bit, &range, err);
+	int code = find_section(f, s->bit, &range, err);
 
-	if (r)
-		return r;
+	if (code)
+		return code;
 	body = malloc(range.size + 1);
 	if (!body)
 		return out_of_memory(f, err);
-	r = block_file__read(f->file, range.offset, body, range.size, err);
-	if (!r) {
+	code = block_file__read(f->file, range.offset, body, range.size, err);
+	if (!code) {
 		c = cursor__init(body, range.size);
-		r = s->read(f, &c, err);
-		if (!r && c.bad)
-			r = err_set(err, -EINVAL,
-				    "%s: section %s is damaged at offset %" PRIu64
-				    ": its contents are larger than it",
-				    f->path, s->name, range.offset + (uint64_t)(c.p - body));
+		code = s->read(f, &c, err);
+		if (!code && c.bad)
+			code = err_set(err, -EINVAL,
+				       "%s: section %s is damaged at offset %" PRIu64
+				       ": its contents are larger than it",
+				       f->path, s->name, range.offset + (uint64_t)(c.p - body));
 	}
 	if (s->keep)
 		*kept = body;
 	else
 		free(body);
-	return r;
+	return code;
 }
 
 /* Make a name if EVENT_DESC has none. */
@@ -325,51 +325,51 @@ static int name_event(struct perf_file *f, size_t i, struct err *err)
 static int check_sections(struct perf_file *f, struct err *err)
 {
 	struct file_range range;
-	int r = 0;
+	int code = 0;
 
-	for (unsigned int bit = 0; bit < FILE_FEATURES && !r; bit++)
+	for (unsigned int bit = 0; bit < FILE_FEATURES && !code; bit++)
 		if (has_feature(f, bit))
-			r = find_section(f, bit, &range, err);
-	return r;
+			code = find_section(f, bit, &range, err);
+	return code;
 }
 
 int perf_file__section(struct perf_file *f, unsigned int bit, struct buf *ret, struct err *err)
 {
 	size_t start = ret->len;
 	struct file_range range;
-	int r;
+	int code;
 
 	if (bit >= FILE_FEATURES || !has_feature(f, bit))
 		return -ENOENT;
-	r = find_section(f, bit, &range, err);
-	if (!r && buf__add_zero(ret, range.size))
-		r = out_of_memory(f, err);
-	r = r ?: block_file__read(f->file, range.offset, ret->data + start, range.size, err);
-	if (r)
+	code = find_section(f, bit, &range, err);
+	if (!code && buf__add_zero(ret, range.size))
+		code = out_of_memory(f, err);
+	code = code ?: block_file__read(f->file, range.offset, ret->data + start, range.size, err);
+	if (code)
 		ret->len = start;
-	return r;
+	return code;
 }
 
 int file_sections__read(struct perf_file *f, struct err *err)
 {
 	size_t i, n_kept = 0;
-	int r = 0;
+	int code = 0;
 
 	if (has_feature(f, HEADER_DIR_FORMAT))
 		return err_set(err, -EINVAL,
 			       "%s: recorded into a directory (`perf record --threads`): record "
 			       "without",
 			       f->path);
-	r = check_sections(f, err);
-	for (i = 0; i < sizeof(sections) / sizeof(sections[0]) && !r; i++) {
+	code = check_sections(f, err);
+	for (i = 0; i < sizeof(sections) / sizeof(sections[0]) && !code; i++) {
 		if (has_feature(f, sections[i].bit))
-			r = read_section(f, &sections[i], &f->sections[n_kept], err);
+			code = read_section(f, &sections[i], &f->sections[n_kept], err);
 		n_kept += sections[i].keep;
 	}
-	for (i = 0; i < f->info.n_events && !r; i++)
+	for (i = 0; i < f->info.n_events && !code; i++)
 		if (!f->events[i].name)
-			r = name_event(f, i, err);
-	if (!r && has_feature(f, HEADER_COMPRESSED))
-		r = file_inflate(f, err);
-	return r;
+			code = name_event(f, i, err);
+	if (!code && has_feature(f, HEADER_COMPRESSED))
+		code = file_inflate(f, err);
+	return code;
 }

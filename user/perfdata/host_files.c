@@ -75,8 +75,7 @@ int host_files__u64(const char *root, int base, uint64_t *ret, const char *fmt, 
 	va_start(ap, fmt);
 	err = host_files__vtext(root, &b, fmt, ap);
 	va_end(ap);
-	if (!err)
-		err = b.len ? parse_u64(b.data, base, &end, &v) : -EINVAL;
+	err = err ?: b.len ? parse_u64(b.data, base, &end, &v) : -EINVAL;
 	if (!err && *end)
 		err = -EINVAL;
 	if (!err)
@@ -138,8 +137,7 @@ int host_files__field_u64(const char *root, const char *path, const char *key, u
 	char *end;
 	int err = host_files__field(root, path, key, &b);
 
-	if (!err)
-		err = parse_u64(b.data, 10, &end, ret);
+	err = err ?: parse_u64(b.data, 10, &end, ret);
 	buf__free(&b);
 	return err;
 }

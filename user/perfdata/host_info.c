@@ -99,8 +99,7 @@ static int add_cpuid(const struct host_env *env, struct buf *b)
 				  (unsigned long long)(midr & ~MIDR_VARIANT_REVISION));
 	else
 		err = add_cpuinfo(env, x86, ",", &text);
-	if (!err)
-		err = encode__string(b, text.data);
+	err = err ?: encode__string(b, text.data);
 	buf__free(&text);
 	return err;
 }
@@ -161,14 +160,14 @@ int host_info__collect_from(const char *root, struct err *err, struct host_info 
 	memcpy(h->hostname, env.uts.nodename, sizeof(h->hostname));
 	for (i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
 		struct buf *b = &h->sections[sections[i].bit];
-		int r = sections[i].encode(&env, b);
+		int code = sections[i].encode(&env, b);
 
-		if (!r)
+		if (!code)
 			continue;
 		buf__free(b);
-		if (r == -ENOMEM) {
+		if (code == -ENOMEM) {
 			host_info__free(h);
-			return err_set(err, r, "out of memory for the host's description");
+			return err_set(err, code, "out of memory for the host's description");
 		}
 	}
 	*ret = h;
@@ -181,23 +180,23 @@ int host_info__of_file(struct perf_file *f, struct err *err, struct host_info **
 						  HEADER_NRCPUS };
 	const struct file_info *info = perf_file__info(f);
 	struct host_info *h = calloc(1, sizeof(*h));
-	int r = 0;
+	int code = 0;
 
 	if (!h)
 		return err_set(err, -ENOMEM, "out of memory for the host's description");
 	snprintf(h->hostname, sizeof(h->hostname), "%s", info->hostname ?: "");
-	for (size_t i = 0; i < ARRAY_SIZE(sections) && !r; i++) {
-		r = perf_file__section(f, sections[i].bit, &h->sections[sections[i].bit], err);
-		r = r == -ENOENT ? 0 : r;
+	for (size_t i = 0; i < ARRAY_SIZE(sections) && !code; i++) {
+		code = perf_file__section(f, sections[i].bit, &h->sections[sections[i].bit], err);
+		code = code == -ENOENT ? 0 : code;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(needed) && !r; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(needed) && !code; i++)
 		if (!h->sections[needed[i]].len)
-			r = err_set(err, -EINVAL,
-				    "%s: does not say on which machine it was recorded",
-				    info->path);
-	if (r) {
+			code = err_set(err, -EINVAL,
+				       "%s: does not say on which machine it was recorded",
+				       info->path);
+	if (code) {
 		host_info__free(h);
-		return r;
+		return code;
 	}
 	*ret = h;
 	return 0;

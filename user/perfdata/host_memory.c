@@ -63,10 +63,8 @@ static int add_numa_node(const struct host_env *env, uint32_t node, struct buf *
 		snprintf(key, sizeof(key), "Node %u %s", node, keys[i]);
 		err = host_files__field_u64(env->root, path, key, &kb[i]);
 	}
-	if (!err)
-		err = host_files__text(env->root, &cpus, NODE_DIR "/node%u/cpulist", node);
-	if (!err)
-		err = encode__u32(b, node) ?: encode__u64(b, kb[0]) ?: encode__u64(b, kb[1]) ?:
+	err = err ?: host_files__text(env->root, &cpus, NODE_DIR "/node%u/cpulist", node);
+	err = err ?: encode__u32(b, node) ?: encode__u64(b, kb[0]) ?: encode__u64(b, kb[1]) ?:
 		      encode__string(b, cpus.len ? cpus.data : "");
 	buf__free(&cpus);
 	return err;

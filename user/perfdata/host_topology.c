@@ -74,8 +74,7 @@ static int add_distinct_lists(const struct host_env *env, const char *file, cons
 		if (err != -ENOMEM)
 			err = 0; /* an offline CPU has no topology */
 	}
-	if (!err)
-		err = set.n ? string_set__encode(&set, b) : -ENOENT;
+	err = err ?: set.n ? string_set__encode(&set, b) : -ENOENT;
 	string_set__free(&set);
 	buf__free(&text);
 	return err;

@@ -42,10 +42,10 @@ static bool section_fits(const struct search *s, const struct file_section *sec)
 
 static int read_head(struct search *s)
 {
-	int ret = read_at(s, 0, &s->head, sizeof(s->head));
+	int err = read_at(s, 0, &s->head, sizeof(s->head));
 
-	if (ret)
-		return ret;
+	if (err)
+		return err;
 	if (memcmp(s->head.magic, FILE_MAGIC, sizeof(s->head.magic)) != 0 ||
 	    s->head.size != sizeof(s->head) ||
 	    s->head.attr_size != sizeof(struct file_attr_entry) ||
@@ -61,12 +61,12 @@ static int find_attr(struct search *s)
 	uint64_t n = s->head.attrs.size / sizeof(struct file_attr_entry);
 	struct file_attr_entry e;
 	struct perf_event_attr a;
-	int ret = 0;
+	int err = 0;
 
-	for (uint64_t i = 0; !ret && i < n && i < ATTRS_MAX; i++) {
-		ret = read_at(s, s->head.attrs.offset + i * sizeof(e), &e, sizeof(e));
-		if (ret)
-			return ret;
+	for (uint64_t i = 0; !err && i < n && i < ATTRS_MAX; i++) {
+		err = read_at(s, s->head.attrs.offset + i * sizeof(e), &e, sizeof(e));
+		if (err)
+			return err;
 		memcpy(&a, e.attr, sizeof(e.attr));
 		if (a.type != ours->type || a.config != ours->config)
 			continue;
@@ -117,39 +117,39 @@ static int walk_records(const struct search *s)
 	uint64_t at = s->head.data.offset, end = at + s->head.data.size;
 	_Alignas(8) char rec[UINT16_MAX + 1];
 	struct perf_event_header *h = (void *)rec;
-	int ret = 0;
+	int err = 0;
 
-	for (; !ret && at < end; at += h->size) {
+	for (; !err && at < end; at += h->size) {
 		if (end - at < least)
 			return -EBADMSG;
-		ret = read_at(s, at, rec, least);
-		if (ret)
-			return ret;
+		err = read_at(s, at, rec, least);
+		if (err)
+			return err;
 		if (h->size < least || h->size > end - at)
 			return -EBADMSG;
 		if (h->type != PERF_RECORD_SAMPLE)
 			continue;
-		ret = read_at(s, at, rec, h->size);
-		if (!ret && record__valid(h, h->size) &&
+		err = read_at(s, at, rec, h->size);
+		if (!err && record__valid(h, h->size) &&
 		    record__id(h) == marker__id(MARKER_TRIGGER))
-			ret = take_sample(s, h);
+			err = take_sample(s, h);
 	}
-	return ret;
+	return err;
 }
 
 int marker_file__triggers(int fd, marker_found_fn fn, void *arg)
 {
 	struct search s = { .fd = fd, .fn = fn, .arg = arg };
 	struct stat st;
-	int ret;
+	int err;
 
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	s.size = st.st_size;
-	ret = read_head(&s);
-	ret = ret ?: find_attr(&s);
-	if (ret)
-		return ret;
+	err = read_head(&s);
+	err = err ?: find_attr(&s);
+	if (err)
+		return err;
 	find_clock(&s);
 	return walk_records(&s);
 }

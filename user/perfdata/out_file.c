@@ -71,10 +71,10 @@ static int append_data(struct out_file *f, const char *data, size_t len, struct 
 {
 	while (len) {
 		size_t part = len < PACE_BYTES ? len : PACE_BYTES;
-		int r = out_file_write(f, f->flushed, data, part, err);
+		int code = out_file_write(f, f->flushed, data, part, err);
 
-		if (r)
-			return r;
+		if (code)
+			return code;
 		f->flushed += part;
 		data += part;
 		len -= part;
@@ -85,19 +85,19 @@ static int append_data(struct out_file *f, const char *data, size_t len, struct 
 
 int out_file__flush(struct out_file *f, struct err *err)
 {
-	int r = append_data(f, f->buf, f->len, err);
+	int code = append_data(f, f->buf, f->len, err);
 
-	if (!r)
+	if (!code)
 		f->len = 0;
-	return r;
+	return code;
 }
 
 int out_file__write_large(struct out_file *f, const void *data, size_t len, struct err *err)
 {
-	int r = out_file__flush(f, err);
+	int code = out_file__flush(f, err);
 
-	if (r)
-		return r;
+	if (code)
+		return code;
 	if (len >= OUT_FILE_BUFFER)
 		return append_data(f, data, len, err);
 	memcpy(f->buf, data, len);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/lower_bound.h"
 #include "perfdata/perf_file_impl.h"
 
 #define HEADER_SIZE	 104 /* of file mode */
@@ -71,15 +72,15 @@ static int check_header(const struct perf_file *f, struct err *err)
 
 static int read_header(struct perf_file *f, struct err *err)
 {
-	int r;
+	int code;
 
 	if (block_file__size(f->file) < PIPE_HEADER_SIZE)
 		return err_set(err, -EINVAL, "%s: not a perf.data file: %" PRIu64 " bytes", f->path,
 			       block_file__size(f->file));
-	r = block_file__read(f->file, 0, &f->header, PIPE_HEADER_SIZE, err) ?:
+	code = block_file__read(f->file, 0, &f->header, PIPE_HEADER_SIZE, err) ?:
 	    check_magic(f, &f->header, err) ?:
 	    block_file__read(f->file, 0, &f->header, sizeof(f->header), err);
-	return r ? r : check_header(f, err);
+	return code ?: check_header(f, err);
 }
 
 /* Read the ids of event @i, at @r in the file. */
@@ -88,7 +89,7 @@ static int read_ids(struct perf_file *f, uint32_t i, uint64_t attr_off, const st
 {
 	size_t n = r->size / sizeof(uint64_t), k;
 	struct file_id *ids;
-	int ret;
+	int code;
 
 	if (!in_file(f, r) || r->size % sizeof(uint64_t))
 		return bad_header(f, attr_off, "the ids of this attr are not in the file", err);
@@ -102,10 +103,10 @@ static int read_ids(struct perf_file *f, uint32_t i, uint64_t attr_off, const st
 		return err_set(err, -ENOMEM, "%s: out of memory", f->path);
 	f->ids = ids;
 	for (k = 0; k < n; k++) {
-		ret = block_file__read(f->file, r->offset + k * sizeof(uint64_t), &ids[f->n_ids].id,
-				       sizeof(uint64_t), err);
-		if (ret)
-			return ret;
+		code = block_file__read(f->file, r->offset + k * sizeof(uint64_t),
+					&ids[f->n_ids].id, sizeof(uint64_t), err);
+		if (code)
+			return code;
 		ids[f->n_ids++].event = i;
 	}
 	return 0;
@@ -117,12 +118,12 @@ static int read_attr(struct perf_file *f, uint32_t i, struct err *err)
 	uint64_t off = f->header.attrs.offset + i * f->header.attr_size;
 	uint64_t size = f->header.attr_size - sizeof(struct file_range);
 	struct file_range ids;
-	int r;
+	int code;
 
-	r = block_file__read(f->file, off, a, size < sizeof(*a) ? size : sizeof(*a), err)
-		    ?: block_file__read(f->file, off + size, &ids, sizeof(ids), err);
-	if (r)
-		return r;
+	code = block_file__read(f->file, off, a, size < sizeof(*a) ? size : sizeof(*a), err)
+		       ?: block_file__read(f->file, off + size, &ids, sizeof(ids), err);
+	if (code)
+		return code;
 	if ((a->size ? a->size : ATTR_SIZE_VER0) != size)
 		return bad_header(f, off + 4, "this attr has another size than the header says",
 				  err);
@@ -138,19 +139,12 @@ static int by_id(const void *a, const void *b)
 
 const struct file_event *perf_file__event_of_id(const struct perf_file *f, uint64_t id)
 {
-	size_t lo = 0, hi = f->n_ids;
+	size_t at;
 
 	if (f->info.n_events == 1 || !id) /* as in perf: evlist__event2evsel */
 		return &f->events[0];
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (f->ids[mid].id < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < f->n_ids && f->ids[lo].id == id ? &f->events[f->ids[lo].event] : NULL;
+	at = LOWER_BOUND(i, f->n_ids, f->ids[i].id < id);
+	return at < f->n_ids && f->ids[at].id == id ? &f->events[f->ids[at].event] : NULL;
 }
 
 /* Place of the id, in words: in a sample from its front, in other records from the back. -1:
@@ -193,7 +187,7 @@ static int check_attrs(const struct perf_file *f, struct err *err)
 static int read_attrs(struct perf_file *f, struct err *err)
 {
 	size_t n = f->header.attrs.size / f->header.attr_size, i;
-	int r;
+	int code;
 
 	f->events = calloc(n, sizeof(*f->events));
 	f->names = calloc(n, sizeof(*f->names));
@@ -202,9 +196,9 @@ static int read_attrs(struct perf_file *f, struct err *err)
 	f->info.events = f->events;
 	f->info.n_events = n;
 	for (i = 0; i < n; i++) {
-		r = read_attr(f, i, err);
-		if (r)
-			return r;
+		code = read_attr(f, i, err);
+		if (code)
+			return code;
 	}
 	if (f->n_ids)
 		qsort(f->ids, f->n_ids, sizeof(*f->ids), by_id);
@@ -216,21 +210,21 @@ static int read_attrs(struct perf_file *f, struct err *err)
 int perf_file__open(const char *path, struct err *err, struct perf_file **ret)
 {
 	struct perf_file *f = calloc(1, sizeof(*f));
-	int r;
+	int code;
 
 	if (!f)
 		return err_set(err, -ENOMEM, "%s: out of memory", path);
 	f->path = strdup(path);
 	f->info.path = f->path;
-	r = f->path ? block_file__open(path, err, &f->file)
-		    : err_set(err, -ENOMEM, "%s: out of memory", path);
-	r = r ?: read_header(f, err) ?: read_attrs(f, err);
+	code = f->path ? block_file__open(path, err, &f->file)
+		       : err_set(err, -ENOMEM, "%s: out of memory", path);
+	code = code ?: read_header(f, err) ?: read_attrs(f, err);
 	f->records = f->file;
 	f->data = f->header.data;
-	r = r ?: file_sections__read(f, err);
-	if (r) {
+	code = code ?: file_sections__read(f, err);
+	if (code) {
 		perf_file__free(f);
-		return r;
+		return code;
 	}
 	*ret = f;
 	return 0;

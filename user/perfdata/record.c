@@ -148,12 +148,9 @@ static int record__add(struct buf *b, struct perf_event_header *body, size_t bod
 		return -EMSGSIZE;
 	body->size = body_size + padded + sizeof(*t);
 	err = buf__add(b, body, body_size);
-	if (!err)
-		err = buf__add(b, extra, extra_len);
-	if (!err)
-		err = buf__add_zero(b, padded - extra_len);
-	if (!err)
-		err = buf__add(b, t, sizeof(*t));
+	err = err ?: buf__add(b, extra, extra_len);
+	err = err ?: buf__add_zero(b, padded - extra_len);
+	err = err ?: buf__add(b, t, sizeof(*t));
 	if (err)
 		b->len = start;
 	return err;

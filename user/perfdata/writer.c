@@ -152,25 +152,25 @@ static int write_front(struct perfdata_writer *w, struct err *err)
 	struct file_attr_entry e;
 	uint64_t ids_at = sizeof(room);
 	size_t i;
-	int r = out_file__write(&w->out, &room, sizeof(room), err);
+	int code = out_file__write(&w->out, &room, sizeof(room), err);
 
-	for (i = 0; !r && i < w->attrs.n; i++) {
+	for (i = 0; !code && i < w->attrs.n; i++) {
 		const struct perfdata_attr *a = &w->attrs.v[i];
 
-		r = out_file__write(&w->out, a->ids, a->n_ids * sizeof(*a->ids), err);
+		code = out_file__write(&w->out, a->ids, a->n_ids * sizeof(*a->ids), err);
 	}
 	w->header.attrs.offset = out_file__size(&w->out);
 	w->header.attrs.size = w->attrs.n * sizeof(e);
 	w->header.data.offset = w->header.attrs.offset + w->header.attrs.size;
-	for (i = 0; !r && i < w->attrs.n; i++) {
+	for (i = 0; !code && i < w->attrs.n; i++) {
 		const struct perfdata_attr *a = &w->attrs.v[i];
 
 		memcpy(e.attr, a->attr, sizeof(e.attr));
 		e.ids = (struct file_section){ ids_at, a->n_ids * sizeof(*a->ids) };
 		ids_at += e.ids.size;
-		r = out_file__write(&w->out, &e, sizeof(e), err);
+		code = out_file__write(&w->out, &e, sizeof(e), err);
 	}
-	return r;
+	return code;
 }
 
 /* Without a file yet. */
@@ -178,21 +178,21 @@ static int make_writer(const char *name, const struct perfdata_attr *attrs, size
 		       struct err *err, struct perfdata_writer **ret)
 {
 	struct perfdata_writer *w = calloc(1, sizeof(*w));
-	int r;
+	int code;
 
 	if (!w)
 		return err_set(err, -ENOMEM, "%s: out of memory", name);
 	w->state = WRITER_BROKEN; /* until it is complete */
 	w->out.fd = w->dirfd = -1;
 	w->tmp_name = strdup(name);
-	r = w->tmp_name ? 0 : err_set(err, -ENOMEM, "%s: out of memory", name);
-	r = r ?: file_attrs__init(&w->attrs, attrs, n_attrs, err);
-	r = r ?: collect_ids(w, err);
-	if (r)
+	code = w->tmp_name ? 0 : err_set(err, -ENOMEM, "%s: out of memory", name);
+	code = code ?: file_attrs__init(&w->attrs, attrs, n_attrs, err);
+	code = code ?: collect_ids(w, err);
+	if (code)
 		perfdata__free(w);
 	else
 		*ret = w;
-	return r;
+	return code;
 }
 
 /* Takes @w over on failure. */
@@ -213,27 +213,27 @@ int perfdata__create(int dirfd, const char *tmp_name, const struct perfdata_attr
 		     size_t n_attrs, struct err *err, struct perfdata_writer **ret)
 {
 	struct perfdata_writer *w;
-	int r = make_writer(tmp_name, attrs, n_attrs, err, &w);
+	int code = make_writer(tmp_name, attrs, n_attrs, err, &w);
 
-	if (r)
-		return r;
+	if (code)
+		return code;
 	w->dirfd = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
 	if (w->dirfd < 0)
-		r = err_set(err, -errno, "%s: cannot create: %s", tmp_name, strerror(errno));
-	r = r ?: out_file__create(w->dirfd, w->tmp_name, err, &w->out);
-	return begin_writer(w, r, err, ret);
+		code = err_set(err, -errno, "%s: cannot create: %s", tmp_name, strerror(errno));
+	code = code ?: out_file__create(w->dirfd, w->tmp_name, err, &w->out);
+	return begin_writer(w, code, err, ret);
 }
 
 int perfdata__write_to(int fd, const char *name, const struct perfdata_attr *attrs, size_t n_attrs,
 		       struct err *err, struct perfdata_writer **ret)
 {
 	struct perfdata_writer *w;
-	int r = make_writer(name, attrs, n_attrs, err, &w);
+	int code = make_writer(name, attrs, n_attrs, err, &w);
 
-	if (r)
-		return r;
-	r = out_file__use(fd, w->tmp_name, err, &w->out);
-	return begin_writer(w, r, err, ret);
+	if (code)
+		return code;
+	code = out_file__use(fd, w->tmp_name, err, &w->out);
+	return begin_writer(w, code, err, ret);
 }
 
 static int refuse_record(const struct perfdata_writer *w, const struct perf_event_header *rec,
@@ -261,16 +261,16 @@ int perfdata__compress(struct perfdata_writer *w, unsigned int level, struct err
 static int append_record(struct perfdata_writer *w, const struct perf_event_header *rec,
 			 struct err *err)
 {
-	int r = 0;
+	int code = 0;
 
 	if (w->open.is_open && w->out.len + OPEN_FILE_SPARE > OUT_FILE_BUFFER)
-		r = perfdata__checkpoint(w, err);
-	if (r)
-		return r;
-	r = w->compressor ? compressor__add(w->compressor, rec, rec->size, &w->out, err)
-			  : out_file__write(&w->out, rec, rec->size, err);
+		code = perfdata__checkpoint(w, err);
+	if (code)
+		return code;
+	code = w->compressor ? compressor__add(w->compressor, rec, rec->size, &w->out, err)
+			     : out_file__write(&w->out, rec, rec->size, err);
 
-	return r ? writer_broken(w, r) : 0;
+	return code ? writer_broken(w, code) : 0;
 }
 
 int perfdata__write(struct perfdata_writer *w, const struct perf_event_header *rec, struct err *err)
@@ -291,9 +291,9 @@ int perfdata__end_round(struct perfdata_writer *w, struct err *err)
 {
 	const struct perf_event_header round = { .type = RECORD_FINISHED_ROUND,
 						 .size = sizeof(round) };
-	int r = check_state(w, WRITER_RECORDS, err);
+	int code = check_state(w, WRITER_RECORDS, err);
 
-	return r ?: append_record(w, &round, err);
+	return code ?: append_record(w, &round, err);
 }
 
 /* Append all sections to @bodies; table[] gets their places, w->header their bits. Returns their
@@ -303,17 +303,17 @@ static int encode_features(struct perfdata_writer *w, const struct perfdata_feat
 			   struct err *err)
 {
 	unsigned int bit;
-	int n = 0, r;
+	int n = 0, code;
 
 	for (bit = 1; bit < HEADER_BITS; bit++) {
 		size_t start = bodies->len;
 
-		r = features__encode(bit, f, w->attrs.v, w->attrs.n, bodies);
-		if (r == -ENOENT)
+		code = features__encode(bit, f, w->attrs.v, w->attrs.n, bodies);
+		if (code == -ENOENT)
 			continue;
-		if (r)
-			return err_set(err, r, "%s: cannot encode feature %u: %s", w->tmp_name, bit,
-				       strerror(-r));
+		if (code)
+			return err_set(err, code, "%s: cannot encode feature %u: %s", w->tmp_name,
+				       bit, strerror(-code));
 		table[n++] = (struct file_section){ start, bodies->len - start };
 		w->header.features[bit / 64] |= 1ULL << (bit % 64);
 	}
@@ -326,7 +326,7 @@ static int write_features(struct perfdata_writer *w, const struct perfdata_featu
 	struct file_section table[HEADER_BITS];
 	struct buf bodies = { 0 };
 	uint64_t bodies_at;
-	int i, n, r;
+	int i, n, code;
 
 	n = encode_features(w, f, &bodies, table, err);
 	if (n < 0) {
@@ -336,11 +336,10 @@ static int write_features(struct perfdata_writer *w, const struct perfdata_featu
 	bodies_at = out_file__size(&w->out) + n * sizeof(*table);
 	for (i = 0; i < n; i++)
 		table[i].offset += bodies_at;
-	r = out_file__write(&w->out, table, n * sizeof(*table), err);
-	if (!r)
-		r = out_file__write(&w->out, bodies.data, bodies.len, err);
+	code = out_file__write(&w->out, table, n * sizeof(*table), err);
+	code = code ?: out_file__write(&w->out, bodies.data, bodies.len, err);
 	buf__free(&bodies);
-	return r;
+	return code;
 }
 
 /* Set everything in the header that does not depend on records and features. */
@@ -363,26 +362,25 @@ int perfdata__open(struct perfdata_writer *w, const struct perfdata_features *f,
 	struct compressor_facts compressed;
 	struct buf bodies = { 0 };
 	uint64_t at = out_file__size(&w->out);
-	int r = check_state(w, WRITER_RECORDS, err);
+	int code = check_state(w, WRITER_RECORDS, err);
 
-	if (r)
-		return r;
+	if (code)
+		return code;
 	if (!f->host || at != w->header.data.offset)
 		return err_set(err, -EINVAL, "%s: too late to open it", w->tmp_name);
 	if (w->compressor) {
 		compressor__facts(w->compressor, &compressed);
 		features.compressed = &compressed;
 	}
-	r = w->open.n = encode_features(w, &features, &bodies, w->open.table, err);
+	code = w->open.n = encode_features(w, &features, &bodies, w->open.table, err);
 	for (int i = 0; i < w->open.n; i++)
 		w->open.table[i].offset += at;
-	if (r >= 0)
-		r = out_file__write(&w->out, bodies.data, bodies.len, err);
-	if (!r)
-		r = out_file__write(&w->out, padding, -bodies.len & 7, err);
+	if (code >= 0)
+		code = out_file__write(&w->out, bodies.data, bodies.len, err);
+	code = code ?: out_file__write(&w->out, padding, -bodies.len & 7, err);
 	buf__free(&bodies);
-	if (r < 0)
-		return writer_broken(w, r);
+	if (code < 0)
+		return writer_broken(w, code);
 	memcpy(w->open.features, w->header.features, sizeof(w->open.features));
 	init_header(w);
 	w->header.data.offset = out_file__size(&w->out);
@@ -407,21 +405,21 @@ int perfdata__checkpoint(struct perfdata_writer *w, struct err *err)
 {
 	size_t table = w->open.n * sizeof(w->open.table[0]);
 	uint64_t end;
-	int r = check_state(w, WRITER_RECORDS, err);
+	int code = check_state(w, WRITER_RECORDS, err);
 
-	if (!r && w->compressor)
-		r = compressor__flush(w->compressor, &w->out, err);
+	if (!code && w->compressor)
+		code = compressor__flush(w->compressor, &w->out, err);
 	end = out_file__size(&w->out);
-	if (r || end == w->open.end)
-		return r ? writer_broken(w, r) : 0;
-	r = hide_table(w, err);
-	r = r ?: out_file__flush(&w->out, err);
-	r = r ?: out_file__write_at(&w->out, end, w->open.table, table, err);
+	if (code || end == w->open.end)
+		return code ? writer_broken(w, code) : 0;
+	code = hide_table(w, err);
+	code = code ?: out_file__flush(&w->out, err);
+	code = code ?: out_file__write_at(&w->out, end, w->open.table, table, err);
 	memcpy(w->header.features, w->open.features, sizeof(w->header.features));
 	w->header.data.size = end - w->header.data.offset;
-	r = r ?: write_header(w, err);
+	code = code ?: write_header(w, err);
 	w->open.end = end;
-	return r ? writer_broken(w, r) : 0;
+	return code ? writer_broken(w, code) : 0;
 }
 
 uint64_t perfdata__size(const struct perfdata_writer *w)
@@ -433,34 +431,31 @@ int perfdata__finish(struct perfdata_writer *w, const struct perfdata_features *
 {
 	struct perfdata_features features = *f;
 	struct compressor_facts compressed;
-	int r = check_state(w, WRITER_RECORDS, err);
+	int code = check_state(w, WRITER_RECORDS, err);
 
-	if (r)
-		return r;
+	if (code)
+		return code;
 	if (!f->host) /* readers crash without the machine's name, release and CPUs */
 		return err_set(err, -EINVAL, "%s: the description of the host is missing",
 			       w->tmp_name);
 	if (w->compressor) {
-		r = compressor__flush(w->compressor, &w->out, err);
-		if (r)
-			return writer_broken(w, r);
+		code = compressor__flush(w->compressor, &w->out, err);
+		if (code)
+			return writer_broken(w, code);
 		compressor__facts(w->compressor, &compressed);
 		features.compressed = &compressed;
 	}
-	r = hide_table(w, err);
-	if (r)
-		return writer_broken(w, r);
+	code = hide_table(w, err);
+	if (code)
+		return writer_broken(w, code);
 	init_header(w);
 	w->header.data.size = out_file__size(&w->out) - w->header.data.offset;
-	r = write_features(w, &features, err);
-	if (!r)
-		r = out_file__flush(&w->out, err);
-	if (!r)
-		r = write_header(w, err);
-	if (!r)
-		r = out_file__sync(&w->out, err);
-	if (r)
-		return writer_broken(w, r);
+	code = write_features(w, &features, err);
+	code = code ?: out_file__flush(&w->out, err);
+	code = code ?: write_header(w, err);
+	code = code ?: out_file__sync(&w->out, err);
+	if (code)
+		return writer_broken(w, code);
 	w->state = WRITER_FINISHED;
 	return 0;
 }
@@ -468,19 +463,19 @@ int perfdata__finish(struct perfdata_writer *w, const struct perfdata_features *
 int perfdata__publish(struct perfdata_writer *w, const char *name, uint64_t *ret_size,
 		      struct err *err)
 {
-	int r = check_state(w, WRITER_FINISHED, err);
+	int code = check_state(w, WRITER_FINISHED, err);
 
-	if (r)
-		return r;
-	r = new_file__rename(w->dirfd, w->tmp_name, name, false);
-	if (r)
-		return err_set(err, r, "%s: cannot give the file this name: %s", name,
-			       strerror(-r));
+	if (code)
+		return code;
+	code = new_file__rename(w->dirfd, w->tmp_name, name, false);
+	if (code)
+		return err_set(err, code, "%s: cannot give the file this name: %s", name,
+			       strerror(-code));
 	w->state = WRITER_PUBLISHED;
 	if (fsync(w->dirfd)) {
-		r = -errno;
-		return err_set(err, r, "%s: cannot write its directory to disk: %s", name,
-			       strerror(-r));
+		code = -errno;
+		return err_set(err, code, "%s: cannot write its directory to disk: %s", name,
+			       strerror(-code));
 	}
 	*ret_size = out_file__size(&w->out);
 	return 0;

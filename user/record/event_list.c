@@ -195,8 +195,7 @@ static int resolve_event(struct resolver *r, const struct event_item *item, bool
 	struct event_spec spec;
 	int err = event_spec__parse(item, r->modifiers, r->src, r->d, &spec);
 
-	if (!err)
-		err = check_limits(r, &spec);
+	err = err ?: check_limits(r, &spec);
 	if (!err) {
 		r->item = item;
 		r->spec = &spec;

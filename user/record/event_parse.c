@@ -294,7 +294,7 @@ static int two_halves(struct event_parser *p, struct part first, struct part sec
 	p->spec->system_span = part__span(p, first);
 	p->spec->event_span = part__span(p, second);
 	err = part__dup(first, &p->spec->system);
-	return err ? err : part__dup(second, &p->spec->event);
+	return err ?: part__dup(second, &p->spec->event);
 }
 
 static int parse_event_head(struct event_parser *p)
@@ -335,10 +335,8 @@ static int parse_event(struct event_parser *p)
 	if (!strncmp(p->item->text, "mem:", 4))
 		return event_parser__breakpoint(p);
 	err = split_event(p);
-	if (!err)
-		err = parse_event_head(p);
-	if (!err)
-		err = event_parser__terms(p);
+	err = err ?: parse_event_head(p);
+	err = err ?: event_parser__terms(p);
 	return err ?: check_kprobe(p);
 }
 
@@ -350,8 +348,7 @@ int event_spec__parse(const struct event_item *item, const char *of_group,
 
 	*ret = (struct event_spec){ .attr.exclude_guest = 1 }; /* perf's default */
 	err = parse_event(&p);
-	if (!err)
-		err = event_parser__check_modifiers(&p, p.modifiers);
+	err = err ?: event_parser__check_modifiers(&p, p.modifiers);
 	if (err)
 		return err;
 	/* as in perf, any modifier of its own includes guests again, unless it excludes them */

@@ -207,15 +207,15 @@ int event_parser__pmu_term(struct event_parser *p, struct part whole, struct par
 {
 	char *n = strndup(name.s, name.len), *v = strndup(value.s, value.len);
 	struct err err = { "" };
-	int ret = -ENOMEM;
+	int code = -ENOMEM;
 
 	if (n && v && pmu__term(&p->pmu, n, has_value ? v : NULL, &p->spec->attr, &err) < 0)
-		ret = PART_ERROR(p, whole, "%s", err.msg);
+		code = PART_ERROR(p, whole, "%s", err.msg);
 	else if (n && v)
-		ret = 0;
+		code = 0;
 	free(n);
 	free(v);
-	return ret;
+	return code;
 }
 
 static int unknown_term(struct event_parser *p, struct part name)

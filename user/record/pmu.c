@@ -178,7 +178,7 @@ static int set_field(const struct pmu *pmu, const char *term, const char *value,
 	const char *why = "";
 	uint64_t n = 1;
 	__u64 *field;
-	int ret = 0;
+	int code = 0;
 
 	if (value && units__number(value, strlen(value), &n, &why) < 0)
 		return err_set(err, -EINVAL, "term '%s=%s': %s", term, value, why);
@@ -187,21 +187,20 @@ static int set_field(const struct pmu *pmu, const char *term, const char *value,
 		*field = n;
 		return 0;
 	}
-	ret = read_attribute(pmu->name, "format", term, &format);
-	if (!ret)
-		ret = deposit_bits(format.data, n, attr);
-	if (ret == -ERANGE)
-		err_set(err, ret, "term '%s=%s': too large for %s", term, value ? value : "1",
+	code = read_attribute(pmu->name, "format", term, &format);
+	code = code ?: deposit_bits(format.data, n, attr);
+	if (code == -ERANGE)
+		err_set(err, code, "term '%s=%s': too large for %s", term, value ? value : "1",
 			format.data);
-	else if (ret == -ENOTSUP)
-		err_set(err, ret, "term '%s': its place '%s' is not supported yet", term,
+	else if (code == -ENOTSUP)
+		err_set(err, code, "term '%s': its place '%s' is not supported yet", term,
 			format.data);
-	else if (ret)
-		ret = err_set(err, -ENOENT,
-			      "PMU '%s' has no term or event '%s' (see " DEVICES "/%s)", pmu->name,
-			      term, pmu->name);
+	else if (code)
+		code = err_set(err, -ENOENT,
+			       "PMU '%s' has no term or event '%s' (see " DEVICES "/%s)", pmu->name,
+			       term, pmu->name);
 	buf__free(&format);
-	return ret;
+	return code;
 }
 
 /*
@@ -211,9 +210,9 @@ static int set_alias(const struct pmu *pmu, char *text, struct perf_event_attr *
 		     struct err *err)
 {
 	char *save, *term;
-	int ret = 0;
+	int code = 0;
 
-	for (term = strtok_r(text, ",", &save); term && !ret; term = strtok_r(NULL, ",", &save)) {
+	for (term = strtok_r(text, ",", &save); term && !code; term = strtok_r(NULL, ",", &save)) {
 		char *value = strchr(term, '=');
 
 		if (value)
@@ -222,9 +221,9 @@ static int set_alias(const struct pmu *pmu, char *text, struct perf_event_attr *
 			return err_set(err, -EINVAL,
 				       "an event with a parameter ('%s=?') is not supported yet",
 				       term);
-		ret = set_field(pmu, term, value, attr, err);
+		code = set_field(pmu, term, value, attr, err);
 	}
-	return ret;
+	return code;
 }
 
 int pmu__term(const struct pmu *pmu, const char *term, const char *value,
@@ -232,14 +231,14 @@ int pmu__term(const struct pmu *pmu, const char *term, const char *value,
 {
 	struct perf_event_attr changed = *attr;
 	struct buf alias = { 0 };
-	int ret;
+	int code;
 
 	if (!value && !read_attribute(pmu->name, "events", term, &alias))
-		ret = set_alias(pmu, alias.data, &changed, err);
+		code = set_alias(pmu, alias.data, &changed, err);
 	else
-		ret = set_field(pmu, term, value, &changed, err);
+		code = set_field(pmu, term, value, &changed, err);
 	buf__free(&alias);
-	if (!ret)
+	if (!code)
 		*attr = changed;
-	return ret;
+	return code;
 }

@@ -120,8 +120,8 @@ int privilege__remedy(struct buf *b)
 	if (len > 0)
 		exe[len] = '\0';
 	err = buf__add_str(b, "run it as root, or once:  sudo setcap ");
-	err = err ? err : list_lower(b);
-	err = err ? err : buf__printf(b, "+ep %s\nin a container:  ", exe);
+	err = err ?: list_lower(b);
+	err = err ?: buf__printf(b, "+ep %s\nin a container:  ", exe);
 	for (size_t i = 0; i < ARRAY_SIZE(all) && !err; i++)
 		err = buf__printf(b, "%s--cap-add %s", i ? " " : "", all[i].name + strlen("CAP_"));
 	return err ? err
@@ -140,10 +140,10 @@ int privilege__explain(const char *what, struct err *err)
 	int code = buf__printf(&b, "%s", what);
 
 	if (n) {
-		code = code ? code : buf__add_str(&b, "\nmissing: ");
-		code = code ? code : list_missing(&b, v, n);
-		code = code ? code : buf__add_str(&b, "\n");
-		code = code ? code : privilege__remedy(&b);
+		code = code ?: buf__add_str(&b, "\nmissing: ");
+		code = code ?: list_missing(&b, v, n);
+		code = code ?: buf__add_str(&b, "\n");
+		code = code ?: privilege__remedy(&b);
 	}
 	err_set(err, -EPERM, "%s", code ? what : b.data);
 	buf__free(&b);

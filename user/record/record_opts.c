@@ -282,8 +282,7 @@ int record_opts__parse_damaged(const struct source_text *src, struct span span, 
 		return -ENOMEM;
 	p.opts->span = span;
 	err = words__split(src, span, d, &p.words);
-	if (!err)
-		err = parse_words(&p);
+	err = err ?: parse_words(&p);
 	if (!err) {
 		check_together(&p);
 		check_target(&p);

@@ -94,7 +94,7 @@ static int open_event_on(struct session *s, size_t e, const struct record_target
 int session_cpu__open_ring(struct session *s, struct session_cpu *c, size_t ring_bytes,
 			   struct err *err)
 {
-	int ret;
+	int code;
 
 	c->plain = s->plain;
 	c->opened = now_ns();
@@ -104,11 +104,11 @@ int session_cpu__open_ring(struct session *s, struct session_cpu *c, size_t ring
 	if (ioctl(c->anchor, PERF_EVENT_IOC_ID, &c->anchor_id) < 0)
 		return err_set(err, -errno, "CPU %d: the ring's event has no id: %s", c->cpu,
 			       strerror(errno));
-	ret = c->plain ? ring__map_forward(&c->ring, c->anchor, ring_bytes, err)
-		       : ring__map(&c->ring, c->anchor, ring_bytes, err);
-	if (!ret)
+	code = c->plain ? ring__map_forward(&c->ring, c->anchor, ring_bytes, err)
+			: ring__map(&c->ring, c->anchor, ring_bytes, err);
+	if (!code)
 		atomic_fetch_add(&memory_of_all, session__memory(ring_bytes, 1, c->plain));
-	return ret;
+	return code;
 }
 
 static void close_events(struct session *s)
@@ -133,29 +133,29 @@ static int try_events(struct session *s, const struct record_target *target, siz
 		      struct err *err)
 {
 	size_t n;
-	int ret = 0;
+	int code = 0;
 
 	s->n_targets = target->kind == RECORD_TASKS ? target->n_tids : 1;
 	n = s->events->n * s->n_targets;
 	s->ids = calloc(s->n_id_cpus * n ?: 1, sizeof(*s->ids));
 	if (!s->ids)
 		return err_set(err, -ENOMEM, "out of memory");
-	for (size_t c = 0; c < s->n_cpus && !ret; c++) {
+	for (size_t c = 0; c < s->n_cpus && !code; c++) {
 		int *fds = s->cpus[c].fds = calloc(n ?: 1, sizeof(*fds));
 
 		if (!fds)
 			return err_set(err, -ENOMEM, "out of memory");
 		for (size_t i = 0; i < n; i++)
 			fds[i] = -1;
-		for (size_t i = 0; !ret && i < n; i++) {
+		for (size_t i = 0; !code && i < n; i++) {
 			*ret_event = i % s->events->n;
-			ret = open_event_on(s, *ret_event, target, i / s->events->n, &s->cpus[c],
-					    err);
+			code = open_event_on(s, *ret_event, target, i / s->events->n, &s->cpus[c],
+					     err);
 		}
 	}
-	if (!ret)
+	if (!code)
 		session__open_spares(s, target);
-	return ret;
+	return code;
 }
 
 /* A weak group for which the PMU has no room becomes single events. */
@@ -163,11 +163,11 @@ static int open_events(struct session *s, const struct record_target *target, st
 {
 	for (;;) {
 		size_t e = 0, leader;
-		int ret = try_events(s, target, &e, err);
+		int code = try_events(s, target, &e, err);
 
-		leader = ret ? s->events->v[e].leader : e;
-		if (!ret || ret == -ESRCH || leader == e || !s->events->v[leader].weak)
-			return ret;
+		leader = code ? s->events->v[e].leader : e;
+		if (!code || code == -ESRCH || leader == e || !s->events->v[leader].weak)
+			return code;
 		close_events(s);
 		event_list__dissolve(s->events, leader);
 		*err = (struct err){ 0 };
@@ -290,10 +290,11 @@ static int alloc_cpus(struct session *s, struct err *err)
 {
 	_cleanup_free_ int *cpus = NULL;
 	size_t n, possible = cpus__n_possible();
-	int ret = cpus__online(&cpus, &n);
+	int code = cpus__online(&cpus, &n);
 
-	if (ret)
-		return err_set(err, ret, "cannot read the list of online CPUs: %s", strerror(-ret));
+	if (code)
+		return err_set(err, code, "cannot read the list of online CPUs: %s",
+			       strerror(-code));
 	if (s->target.n_cpus) {
 		n = possible = s->target.n_cpus;
 		memcpy(cpus, s->target.cpus, n * sizeof(*cpus));
@@ -418,11 +419,10 @@ int session__open(const char *name, const char *run, struct event_list *events, 
 	code = code ?: event_list__open_cgroups(events, err);
 	for (size_t i = 0; !code && i < s->n_cpus; i++)
 		code = session_cpu__open_ring(s, &s->cpus[i], ring_bytes, err);
-	if (!code)
-		code = record_target__is_open(target) ? open_threads(s, target, err)
-						      : open_events(s, target, err);
-	if (!code)
-		code = reserve_copy_area(s, ring_bytes, err);
+	code = code
+		       ?: record_target__is_open(target) ? open_threads(s, target, err)
+							 : open_events(s, target, err);
+	code = code ?: reserve_copy_area(s, ring_bytes, err);
 	if (code) {
 		session__unref(s);
 		return err_prefix(err, code, "session '%s': ", name);

@@ -111,28 +111,30 @@ static int send_tracking(struct session *s, const struct session_cpu *c, struct 
 static int reopen_events(struct session *s, const struct session_cpu *c, struct reopened *r,
 			 struct err *err)
 {
-	int ret = 0;
+	int code = 0;
 
 	*r = (struct reopened){ .n = s->events->n, .pulse = -1, .opened = now_ns() };
 	r->n_aliases = r->n + s->plain;
 	r->fds = calloc(r->n ?: 1, sizeof(*r->fds));
 	r->aliases = calloc(r->n_aliases ?: 1, sizeof(*r->aliases));
 	if (!r->fds || !r->aliases)
-		ret = err_set(err, -ENOMEM, "out of memory");
+		code = err_set(err, -ENOMEM, "out of memory");
 	for (size_t e = 0; r->fds && e < r->n; e++)
 		r->fds[e] = -1;
-	if (!ret)
-		ret = r->pulse = s->plain ? session_plain__open_anchor(s, c->cpu)
-					  : admin__open_event(&cpu_pulse_attr, -1, c->cpu, 0);
-	if (ret < 0 && !err->msg[0])
-		err_set(err, ret, "CPU %d: %s", c->cpu, strerror(-ret));
-	for (size_t e = 0; ret >= 0 && e < r->n; e++)
-		ret = open_event(s, e, c, r, err);
-	if (ret >= 0 && s->plain)
-		ret = send_tracking(s, c, r, err);
-	if (ret < 0)
+	if (!code) {
+		r->pulse = s->plain ? session_plain__open_anchor(s, c->cpu)
+				    : admin__open_event(&cpu_pulse_attr, -1, c->cpu, 0);
+		code = r->pulse < 0 ? r->pulse : 0;
+	}
+	if (code && !err->msg[0])
+		err_set(err, code, "CPU %d: %s", c->cpu, strerror(-code));
+	for (size_t e = 0; code >= 0 && e < r->n; e++)
+		code = open_event(s, e, c, r, err);
+	if (code >= 0 && s->plain)
+		code = send_tracking(s, c, r, err);
+	if (code < 0)
 		reopened__free(r);
-	return ret < 0 ? ret : 0;
+	return code < 0 ? code : 0;
 }
 
 static int compare_aliases(const void *key, const void *entry)
@@ -167,16 +169,16 @@ static int add_aliases(struct session *s, const struct reopened *r)
 static int take_over(struct session *s, struct session_cpu *c, struct reopened *r, uint64_t gone,
 		     struct err *err)
 {
-	int ret;
+	int code;
 
 	pthread_mutex_lock(&s->lock);
-	ret = add_aliases(s, r);
-	for (size_t e = 0; !ret && e < r->n; e++) {
+	code = add_aliases(s, r);
+	for (size_t e = 0; !code && e < r->n; e++) {
 		if (!(s->off && s->off[e % s->events->n]) &&
 		    ioctl(r->fds[e], PERF_EVENT_IOC_ENABLE, 0) < 0)
-			ret = -errno;
+			code = -errno;
 	}
-	if (!ret) {
+	if (!code) {
 		session_cpu__note_away(c, gone, now_ns());
 		session_cpu__close_events(c->fds, r->n, c->pulse != c->anchor ? c->pulse : -1);
 		c->fds = TAKE_PTR(r->fds);
@@ -186,8 +188,8 @@ static int take_over(struct session *s, struct session_cpu *c, struct reopened *
 	}
 	pthread_mutex_unlock(&s->lock);
 	reopened__free(r);
-	if (ret)
-		return err_set(err, ret, "CPU %d: %s", c->cpu, strerror(-ret));
+	if (code)
+		return err_set(err, code, "CPU %d: %s", c->cpu, strerror(-code));
 	if (s->reopened)
 		s->reopened(s, c - s->cpus, s->reopened_arg);
 	return 0;
@@ -196,9 +198,9 @@ static int take_over(struct session *s, struct session_cpu *c, struct reopened *
 static int reopen_cpu(struct session *s, struct session_cpu *c, uint64_t gone, struct err *err)
 {
 	struct reopened r;
-	int ret = reopen_events(s, c, &r, err);
+	int code = reopen_events(s, c, &r, err);
 
-	return ret ? ret : take_over(s, c, &r, gone, err);
+	return code ?: take_over(s, c, &r, gone, err);
 }
 
 /* ---- events of threads on CPUs that were off line ---- */
@@ -279,7 +281,7 @@ static int take_spare(struct session *s, struct session_cpu *spare, struct sessi
 		      struct err *err)
 {
 	struct reopened r = { .n = s->events->n * s->n_targets, .pulse = -1, .opened = c->opened };
-	int ret = 0;
+	int code = 0;
 
 	r.n_aliases = r.n + s->plain;
 	r.aliases = calloc(r.n_aliases ?: 1, sizeof(*r.aliases));
@@ -287,21 +289,21 @@ static int take_spare(struct session *s, struct session_cpu *spare, struct sessi
 		r.aliases[r.n] = (struct session_alias){ c->anchor_id, s->cpus[0].anchor_id };
 	if (!r.aliases)
 		return err_set(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; !ret && i < r.n; i++) {
+	for (size_t i = 0; !code && i < r.n; i++) {
 		size_t e = i % s->events->n, t = i / s->events->n;
 
 		r.aliases[i].stands_for = s->ids[(e * s->n_targets + t) * s->n_id_cpus];
-		ret = session_cpu__send(c, spare->fds[i], s->events->v[e].name, &r.aliases[i].id,
+		code = session_cpu__send(c, spare->fds[i], s->events->v[e].name, &r.aliases[i].id,
 					err);
 	}
-	if (ret) {
+	if (code) {
 		free(r.aliases);
-		return ret;
+		return code;
 	}
 	r.fds = TAKE_PTR(spare->fds);
-	ret = take_over(s, c, &r, s->started, err);
+	code = take_over(s, c, &r, s->started, err);
 	c->pulse = c->anchor;
-	return ret;
+	return code;
 }
 
 /* ---- */
@@ -326,30 +328,29 @@ static int add_cpu(struct session *s, int cpu, uint64_t max, struct err *err)
 {
 	struct session_cpu *c = &s->cpus[s->n_cpus], *spare = find_spare(s, cpu);
 	size_t ring_bytes = s->cpus[0].ring.size;
-	int ret = check_room(s, max, err);
+	int code = check_room(s, max, err);
 
-	if (ret)
-		return err_prefix(err, ret, "CPU %d is not recorded: ", cpu);
+	if (code)
+		return err_prefix(err, code, "CPU %d is not recorded: ", cpu);
 	*c = (struct session_cpu){ .cpu = cpu, .anchor = -1, .pulse = -1, .ring.fd = -1 };
-	ret = session_cpu__open_ring(s, c, ring_bytes, err);
-	if (!ret && s->copy_bytes == s->n_cpus * ring_bytes)
-		ret = session__add_copies(s, 1, ring_bytes, err);
-	else if (!ret && !s->plain) /* allocated by an earlier attempt */
+	code = session_cpu__open_ring(s, c, ring_bytes, err);
+	if (!code && s->copy_bytes == s->n_cpus * ring_bytes)
+		code = session__add_copies(s, 1, ring_bytes, err);
+	else if (!code && !s->plain) /* allocated by an earlier attempt */
 		c->copy = s->copy_area + s->n_cpus * ring_bytes;
-	if (!ret)
-		ret = spare ? take_spare(s, spare, c, err) : reopen_cpu(s, c, s->started, err);
-	if (ret)
+	code = code ?: spare ? take_spare(s, spare, c, err) : reopen_cpu(s, c, s->started, err);
+	if (code)
 		session_cpu__close(c, s->events->n);
 	else
 		atomic_fetch_add(&s->n_cpus, 1);
-	return ret;
+	return code;
 }
 
 static int follow_cpu(struct session *s, int cpu, uint64_t max, struct err *err)
 {
 	uint64_t gone;
 	bool recorded;
-	int ret;
+	int code;
 
 	for (size_t c = 0; c < s->n_cpus; c++) {
 		if (s->cpus[c].cpu != cpu)
@@ -361,8 +362,8 @@ static int follow_cpu(struct session *s, int cpu, uint64_t max, struct err *err)
 		pthread_mutex_unlock(&s->lock);
 		if (recorded)
 			return 0;
-		ret = reopen_cpu(s, &s->cpus[c], gone, err);
-		return ret ?: 1;
+		code = reopen_cpu(s, &s->cpus[c], gone, err);
+		return code ?: 1;
 	}
 	if (s->n_cpus == s->max_cpus || s->target.n_cpus) /* with -C, no other CPU */
 		return 0;
@@ -372,8 +373,8 @@ static int follow_cpu(struct session *s, int cpu, uint64_t max, struct err *err)
 			"CPU %d is not recorded: it was not there when the threads' events were "
 			"opened",
 			cpu);
-	ret = add_cpu(s, cpu, max, err);
-	return ret ?: 1;
+	code = add_cpu(s, cpu, max, err);
+	return code ?: 1;
 }
 
 static void note_lack(struct session *s, const struct err *err, bool lacks)
@@ -394,11 +395,11 @@ int session__follow_cpus(struct session *s, const int *online, size_t n, uint64_
 	int count = 0, failed = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		int ret = follow_cpu(s, online[i], max, err);
+		int code = follow_cpu(s, online[i], max, err);
 
-		if (ret < 0 && ret != -ENODEV) /* -ENODEV: off line again */
-			failed = ret;
-		else if (ret > 0)
+		if (code < 0 && code != -ENODEV) /* -ENODEV: off line again */
+			failed = code;
+		else if (code > 0)
 			count++;
 	}
 	note_lack(s, err, failed);

@@ -260,20 +260,20 @@ static int glob_system(struct tracefs *t, const char *system, struct glob_call *
 {
 	struct dirent **entries;
 	char path[PATH_MAX];
-	int n, ret = 0;
+	int n, err = 0;
 
 	snprintf(path, sizeof(path), "events/%s", system);
 	n = list_events(t, path, &entries);
 	if (n < 0)
 		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
-	for (int i = 0; i < n && !ret; i++) {
+	for (int i = 0; i < n && !err; i++) {
 		if (fnmatch(call->name_glob, entries[i]->d_name, FNM_NOESCAPE))
 			continue;
 		call->matched = true;
-		ret = call->fn(system, entries[i]->d_name, call->arg);
+		err = call->fn(system, entries[i]->d_name, call->arg);
 	}
 	free_entries(entries, n);
-	return ret;
+	return err;
 }
 
 int tracefs__glob(struct tracefs *t, const char *system_glob, const char *name_glob,
@@ -281,17 +281,17 @@ int tracefs__glob(struct tracefs *t, const char *system_glob, const char *name_g
 {
 	struct glob_call call = { .name_glob = name_glob, .fn = fn, .arg = arg };
 	struct dirent **entries;
-	int n, ret = 0;
+	int n, err = 0;
 
 	n = list_events(t, "events", &entries);
 	if (n < 0)
 		return -errno;
-	for (int i = 0; i < n && !ret; i++)
+	for (int i = 0; i < n && !err; i++)
 		if (!fnmatch(system_glob, entries[i]->d_name, FNM_NOESCAPE))
-			ret = glob_system(t, entries[i]->d_name, &call);
+			err = glob_system(t, entries[i]->d_name, &call);
 	free_entries(entries, n);
-	if (ret)
-		return ret;
+	if (err)
+		return err;
 	return call.matched ? 0 : -ENOENT;
 }
 

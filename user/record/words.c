@@ -133,8 +133,7 @@ int words__split(const struct source_text *src, struct span span, struct diags *
 		if (s.pos == s.end)
 			return 0;
 		err = begin_word(&s, ret);
-		if (!err)
-			err = one_word(&s, d);
+		err = err ?: one_word(&s, d);
 		if (err)
 			return err;
 		end_word(&s);

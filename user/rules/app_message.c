@@ -214,7 +214,7 @@ static int read_message(struct reader *r, struct app_message *m)
 	m->n_args = 0;
 	m->duration = 0;
 	skip_blanks(r);
-	err = err ? err : read_name(r, m->name);
+	err = err ?: read_name(r, m->name);
 	if (err)
 		return err;
 	skip_blanks(r);

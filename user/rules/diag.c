@@ -170,7 +170,7 @@ static int format_line(const struct line *l, const struct diag *diag, struct buf
 
 	if (l->show > l->start) {
 		err = buf__add_str(&text, "...");
-		err = err ? err : buf__add_str(&carets, "   ");
+		err = err ?: buf__add_str(&carets, "   ");
 	}
 	for (p = l->show; p < l->show_end && !err; p += n) {
 		n = printable__char(p, l->show_end - p, &printable);
@@ -189,9 +189,9 @@ static int format_line(const struct line *l, const struct diag *diag, struct buf
 		err = buf__add_str(out, "     ");
 	else if (!err)
 		err = buf__printf(out, "%5zu", l->number);
-	if (!err)
-		err = buf__printf(out, " | %s\n      | %s\n", text.data ? text.data : "",
-				  carets.data ? carets.data : "");
+	err = err
+		      ?: buf__printf(out, " | %s\n      | %s\n", text.data ? text.data : "",
+				     carets.data ? carets.data : "");
 	buf__free(&text);
 	buf__free(&carets);
 	return err;
@@ -209,8 +209,8 @@ static int diag__format(const struct diag *diag, struct buf *out)
 	err = buf__add_str(out, source_text__name_at(diag->src, diag->span.off));
 	if (!err && !diag->src->made)
 		err = buf__printf(out, ":%zu:%zu", line.number, line.column);
-	err = err ? err : buf__printf(out, ": %s: %s\n", level, diag->msg);
-	return err ? err : format_line(&line, diag, out);
+	err = err ?: buf__printf(out, ": %s: %s\n", level, diag->msg);
+	return err ?: format_line(&line, diag, out);
 }
 
 void diag__place(const struct diag *diag, size_t *ret_line, size_t *ret_column)

@@ -155,7 +155,7 @@ int expr__parse(const struct source_text *src, struct span span, const struct fi
 	struct tree tree;
 	int err = tree__parse(src, span, scope, d, &tree);
 
-	err = err ? err : tree__normalise(&tree, src, d, ret);
+	err = err ?: tree__normalise(&tree, src, d, ret);
 	if (err)
 		tree__free(&tree);
 	return err;
@@ -221,7 +221,7 @@ int expr__bind(struct expr *e, uint32_t slot, const struct expr_field_desc *fiel
 		first[index] = n;
 		if (one == -ENOMEM)
 			return one;
-		err = err ? err : one;
+		err = err ?: one;
 	}
 	return err;
 }

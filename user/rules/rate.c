@@ -166,7 +166,7 @@ int rate__parse_cooldown(const struct source_text *src, struct span span, const 
 		per.len = 0;
 	}
 	err = parse_window(&p, window, max, &rate.window);
-	err = err ? err : parse_per(&p, per, &rate);
+	err = err ?: parse_per(&p, per, &rate);
 	if (err)
 		return err;
 	*ret = rate;

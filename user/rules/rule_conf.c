@@ -187,7 +187,7 @@ static int parse_dump(const struct entry_ctx *ctx, void *obj)
 {
 	uint32_t pos = ctx->value.off, end = pos + ctx->value.len;
 	struct rule_conf *rule = obj;
-	int ret = 0;
+	int first_err = 0;
 
 	rule->sessions = calloc(ctx->rs->n_sessions + 1, sizeof(*rule->sessions));
 	if (!rule->sessions)
@@ -207,9 +207,9 @@ static int parse_dump(const struct entry_ctx *ctx, void *obj)
 		err = add_session(ctx, rule, word);
 		if (err == -ENOMEM)
 			return err;
-		ret = ret ? ret : err;
+		first_err = first_err ?: err;
 		if (pos == end)
-			return ret;
+			return first_err;
 		if (ctx->src->text[pos] != ',')
 			return diags__error(ctx->d, ctx->src,
 					    text__next_word(ctx->src, &pos, end, ','),

@@ -265,8 +265,8 @@ static int parse_rule(struct parser *p, const struct config_section *s)
 	if (err || s->damaged)
 		return err;
 	err = check_limits(p, v);
-	err = err ? err : rule_conf__finish(rs, v, p->d);
-	err = err ? err : file_scope__add_rule(rs, p->d);
+	err = err ?: rule_conf__finish(rs, v, p->d);
+	err = err ?: file_scope__add_rule(rs, p->d);
 	if (err > 0)
 		return 0;
 	err = err || !v->args.n ? err : place_args(p, v);
@@ -420,7 +420,7 @@ int ruleset__parse(struct source_text *src, struct diags *d, struct ruleset **re
 	struct ruleset *rs;
 	int err = ruleset__parse_damaged(src, d, &rs);
 
-	return err ? err : take_sound(rs, errors, d, ret);
+	return err ?: take_sound(rs, errors, d, ret);
 }
 
 int ruleset__extend(struct ruleset *rs, struct source_text *src, struct diags *d)
@@ -459,7 +459,7 @@ int ruleset__load_damaged(const char *list, struct diags *d, struct ruleset **re
 	struct source_text *src;
 	int err = rules_files__read(list, d, &src);
 
-	return err ? err : ruleset__parse_damaged(src, d, ret);
+	return err ?: ruleset__parse_damaged(src, d, ret);
 }
 
 int ruleset__load(const char *list, struct diags *d, struct ruleset **ret)
@@ -468,7 +468,7 @@ int ruleset__load(const char *list, struct diags *d, struct ruleset **ret)
 	struct ruleset *rs;
 	int err = ruleset__load_damaged(list, d, &rs);
 
-	return err ? err : take_sound(rs, errors, d, ret);
+	return err ?: take_sound(rs, errors, d, ret);
 }
 
 void ruleset__discard(struct ruleset *rs, struct diags *d)

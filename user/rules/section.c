@@ -106,7 +106,7 @@ static int apply_known(struct applying *a, const struct section_key *key,
 /* Parse the entries whose key is to be read first (@first), or the others. */
 static int apply_entries(struct applying *a, bool first)
 {
-	int ret = 0;
+	int first_err = 0;
 
 	for (size_t i = 0; i < a->section->n_entries; i++) {
 		const struct config_entry *e = &a->section->entries[i];
@@ -121,29 +121,29 @@ static int apply_entries(struct applying *a, bool first)
 			unknown_key(a->kind, a->rs->config->src, e, a->d);
 		if (err == -ENOMEM)
 			return err;
-		ret = ret ? ret : err;
+		first_err = first_err ?: err;
 	}
-	return ret;
+	return first_err;
 }
 
 int section__apply(const struct section_kind *kind, const struct config_section *s,
 		   const struct ruleset *rs, struct diags *d, void *obj)
 {
 	struct applying a = { .kind = kind, .section = s, .rs = rs, .d = d, .obj = obj };
-	int ret = apply_entries(&a, true), err = -ENOMEM;
+	int first_err = apply_entries(&a, true), err = -ENOMEM;
 
-	if (ret != -ENOMEM)
+	if (first_err != -ENOMEM)
 		err = apply_entries(&a, false);
 	if (err == -ENOMEM)
 		return err;
-	ret = ret ? ret : err;
+	first_err = first_err ?: err;
 	for (const struct section_key *key = kind->keys; key->name; key++) {
 		if (key->required && !a.seen[key - kind->keys] && !s->damaged)
-			ret = diags__error(d, rs->config->src, s->span,
-					   "[%s] has no '%s': write %s", s->name, key->name,
-					   key->required);
+			first_err = diags__error(d, rs->config->src, s->span,
+						 "[%s] has no '%s': write %s", s->name, key->name,
+						 key->required);
 	}
-	return ret;
+	return first_err;
 }
 
 int entry__duration(const struct entry_ctx *ctx, uint64_t max, uint64_t *ret)

@@ -236,7 +236,7 @@ static int parse_plain(struct when_parser *p, struct span name, struct when *ret
 {
 	int err = when_parser__no_target(p, name);
 
-	return err ? err : when_parser__threshold(p, ret);
+	return err ?: when_parser__threshold(p, ret);
 }
 
 int when_parser__source(struct when_parser *p, struct when *ret)
@@ -282,7 +282,7 @@ int when__parse(const struct source_text *src, struct span span, struct diags *d
 	err = when_parser__source(&p, &when);
 	if (err || p.failed) {
 		when__free(&when);
-		return err ? err : -EINVAL;
+		return err ?: -EINVAL;
 	}
 	*ret = when;
 	return 0;

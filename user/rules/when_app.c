@@ -120,7 +120,7 @@ int when__bind_app(const struct ruleset *rs, struct rule_conf *rule, struct diag
 		err = expr__bind(&rule->expr, arg->slot, &field, rule->src, d);
 		arg->type = field.type;
 		arg->bound = !err;
-		err = err ? err : check_type(rs, rule, arg, d);
+		err = err ?: check_type(rs, rule, arg, d);
 	}
 	return err;
 }

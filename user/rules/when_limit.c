@@ -313,7 +313,7 @@ int when_parser__duration(struct when_parser *p, uint64_t *ret)
 		return diags__error(p->d, p->src, when_parser__rest(p),
 				    "only what has ended has a percentile or a share of time: a "
 				    "duration is expected here, such as 5s");
-	return err ? err : parse_threshold_duration(p, ret);
+	return err ?: parse_threshold_duration(p, ret);
 }
 
 int when_parser__threshold(struct when_parser *p, struct when *ret)

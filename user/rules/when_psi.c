@@ -106,11 +106,11 @@ int when__parse_psi(struct when_parser *p, struct span source, struct when *ret)
 				    "pressure of what? write psi:memory some > 150ms in 2s");
 	p->pos++;
 	err = take_word(p, resources, "cpu, memory, io or irq", t.resource, &resource);
-	err = err ? err : take_word(p, kinds, "'some' or 'full'", t.kind, &kind);
-	err = err ? err : take_amount(p, &t, ret);
+	err = err ?: take_word(p, kinds, "'some' or 'full'", t.kind, &kind);
+	err = err ?: take_amount(p, &t, ret);
 	if (!err && p->pos < p->end)
 		err = when_parser__of_cgroup(p, t.cgroup, sizeof(t.cgroup));
-	err = err ? err : check_kind(p, &t, kind);
+	err = err ?: check_kind(p, &t, kind);
 	if (err)
 		return err;
 	ret->hit = true; /* the kernel compares */

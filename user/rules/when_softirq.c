@@ -31,16 +31,16 @@ static void add_vector(struct when_parser *p, struct span name, uint64_t *keys)
 int when__parse_softirq(struct when_parser *p, struct span source, struct when *ret)
 {
 	struct span name;
-	int n = 0, r;
+	int n = 0, err;
 
 	if (!when_parser__at(p, ":"))
 		return diags__error(p->d, p->src, source,
 				    "which softirq? write softirq:net_rx, or softirq:* for all");
 	do {
-		r = when_parser__listed_name(p, "softirq", !n, &name);
-		if (r < 0)
-			return r;
-		if (r) {
+		err = when_parser__listed_name(p, "softirq", !n, &name);
+		if (err < 0)
+			return err;
+		if (err) {
 			ret->keys[0] = (1ULL << FRBPF_SOFTIRQ_VECS) - 1;
 			break;
 		}

@@ -36,16 +36,16 @@ static void add_syscall(struct when_parser *p, struct span name, uint64_t *keys)
 static int parse_syscalls(struct when_parser *p, struct span source, struct when *ret)
 {
 	struct span name;
-	int n = 0, r;
+	int n = 0, err;
 
 	if (!when_parser__at(p, ":"))
 		return diags__error(p->d, p->src, source,
 				    "which system calls? write syscall:NAME or syscall:NAME,NAME");
 	do {
-		r = when_parser__listed_name(p, "system call", !n, &name);
-		if (r < 0)
-			return r;
-		if (r) {
+		err = when_parser__listed_name(p, "system call", !n, &name);
+		if (err < 0)
+			return err;
+		if (err) {
 			ret->all_calls = true;
 			return 0;
 		}
@@ -149,5 +149,5 @@ int when__parse_connect(struct when_parser *p, struct span name, struct when *re
 {
 	int err = when_parser__no_target(p, name);
 
-	return err ? err : when_parser__threshold_or_fails(p, ret);
+	return err ?: when_parser__threshold_or_fails(p, ret);
 }

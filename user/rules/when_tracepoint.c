@@ -131,9 +131,9 @@ static int parse_span(struct when_parser *p, struct span system, struct span nam
 		return diags__error(p->d, p->src, system,
 				    "a span from a tracepoint ends at a tracepoint");
 	err = parse_tracepoint_name(p, system, &end);
-	err = err ? err : take_tracepoint(p, system, end, t.end);
-	err = err ? err : when_parser__span_keys(p, &t);
-	err = err ? err : when_parser__threshold(p, ret);
+	err = err ?: take_tracepoint(p, system, end, t.end);
+	err = err ?: when_parser__span_keys(p, &t);
+	err = err ?: when_parser__threshold(p, ret);
 	if (err)
 		return err;
 	ret->source = FRBPF_SOURCE_SPAN;

@@ -103,17 +103,17 @@ static int give_entry(int dir, const char *name, const struct gift *g, int depth
 {
 	_cleanup_close_ int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
-	int code = 0;
+	int err = 0;
 
 	if (fd < 0 || fstat(fd, &st))
 		return -errno;
 	if (!is_own(&st, g))
 		return 0;
 	if (S_ISDIR(st.st_mode))
-		code = depth ? give_entries(fd, g, depth - 1) : 0;
-	if (!code && fchownat(fd, "", g->uid, g->gid, AT_EMPTY_PATH))
-		code = -errno;
-	return code;
+		err = depth ? give_entries(fd, g, depth - 1) : 0;
+	if (!err && fchownat(fd, "", g->uid, g->gid, AT_EMPTY_PATH))
+		err = -errno;
+	return err;
 }
 
 /* @dir: an O_PATH or ordinary descriptor of a directory. */
@@ -141,15 +141,15 @@ static int give_folder(const struct folder *f, const struct child_user *owner)
 {
 	struct gift g = { owner->uid, owner->gid, 0 };
 	struct stat st;
-	int code;
+	int err;
 
 	if (fstat(f->base.fd, &st))
 		return -errno;
 	g.dev = st.st_dev;
-	code = give_entries(f->base.fd, &g, DEPTH_MAX);
-	if (!code && fchown(f->base.fd, g.uid, g.gid))
-		code = -errno;
-	return code;
+	err = give_entries(f->base.fd, &g, DEPTH_MAX);
+	if (!err && fchown(f->base.fd, g.uid, g.gid))
+		err = -errno;
+	return err;
 }
 
 int folder__finish(struct folder *f, const struct child_user *owner, struct err *err)

@@ -68,15 +68,15 @@ static int ask_why(const struct outcome *o, const struct incident_question *k, s
 static int note_verdict(struct run_incident *inc, const struct why *w)
 {
 	struct why_verdict v = { 0 };
-	int code = why_verdict__make(&v, w, units__format_duration);
+	int err = why_verdict__make(&v, w, units__format_duration);
 
-	if (!code) {
+	if (!err) {
 		inc->why = strdup(v.text.data);
 		inc->verdict = why_json__verdict(&v);
-		code = inc->why && inc->verdict ? 0 : -ENOMEM;
+		err = inc->why && inc->verdict ? 0 : -ENOMEM;
 	}
 	why_verdict__free(&v);
-	return code;
+	return err;
 }
 
 void incident_why__find(const struct outcome *o, const struct incident_question *v, size_t n)

@@ -61,10 +61,10 @@ static void print_diags(struct diags *diags)
 static bool check_rules(struct run *r)
 {
 	struct diags diags = { 0 };
-	int code = run_rules__check(r->opts, &diags);
+	int err = run_rules__check(r->opts, &diags);
 
 	print_diags(&diags);
-	return !code;
+	return !err;
 }
 
 /*
@@ -177,15 +177,15 @@ static void report_run(struct run *r)
 
 static void start_command(struct run *r)
 {
-	int code;
+	int err;
 
 	if (!r->opts->command)
 		return;
 	if (measure__begin(&r->measure))
 		log_warn("cannot measure what the command costs: out of memory");
-	code = child__go(&r->child, r->opts->command[0], &r->err);
-	r->outcome.exec_error = -code;
-	if (code)
+	err = child__go(&r->child, r->opts->command[0], &r->err);
+	r->outcome.exec_error = -err;
+	if (err)
 		log_error("%s", r->err.msg);
 }
 

@@ -154,9 +154,8 @@ static int make_body(const struct answer *a, struct buf *ret)
 		if (a->arrays & 1ULL << array_descs[i].bit)
 			*info_u64(&info, array_descs[i].pointer) = a->offset[i];
 	err = buf__add(ret, &head, sizeof(head));
-	if (!err)
-		err = buf__add(ret, &info, INFO_LEN);
-	return err ? err : buf__add(ret, a->data, a->data_len);
+	err = err ?: buf__add(ret, &info, INFO_LEN);
+	return err ?: buf__add(ret, a->data, a->data_len);
 }
 
 static int read_btf(uint32_t id, struct buf *ret)
@@ -256,8 +255,7 @@ int bpf_info__read(uint32_t id, struct bpf_info **ret)
 	}
 	if (!err && i->btf_id && read_btf(i->btf_id, &i->btf))
 		i->btf_id = 0;
-	if (!err)
-		err = make_symbols(&a, i);
+	err = err ?: make_symbols(&a, i);
 	free(a.data);
 	if (err) {
 		bpf_info__free(i);

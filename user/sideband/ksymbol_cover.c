@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/lower_bound.h"
 #include "perfdata/record.h"
 #include "sideband/ksymbol_cover.h"
 
@@ -98,17 +99,9 @@ static void merge_areas(struct cover *c)
 
 static struct area *area_of(const struct cover *c, uint64_t addr)
 {
-	size_t lo = 0, hi = c->n;
+	size_t at = LOWER_BOUND(i, c->n, c->v[i].end <= addr);
 
-	while (lo < hi) { /* the first area that ends above */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (c->v[mid].end > addr)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo < c->n && c->v[lo].start <= addr ? &c->v[lo] : NULL;
+	return at < c->n && c->v[at].start <= addr ? &c->v[at] : NULL;
 }
 
 static int add_piece(struct area *a, uint64_t start, uint64_t end, bool ours)
@@ -154,8 +147,7 @@ static int fill_area(struct area *a, struct buf *out, const struct record_traile
 
 	while (!err && (len = find_gap(a, &from))) {
 		err = add_piece(a, from, from + len, true);
-		if (!err)
-			err = add_piece_record(out, &a->pieces[a->n_pieces - 1], false, t);
+		err = err ?: add_piece_record(out, &a->pieces[a->n_pieces - 1], false, t);
 	}
 	return err;
 }
@@ -184,10 +176,8 @@ static int begin_program(struct area *a, const struct record_ksymbol *r, struct 
 {
 	int err = clear_pieces(a, r->addr, r->addr + r->len, out, t);
 
-	if (!err)
-		err = buf__add(out, r, r->header.size);
-	if (!err)
-		err = add_piece(a, r->addr, r->addr + r->len, false);
+	err = err ?: buf__add(out, r, r->header.size);
+	err = err ?: add_piece(a, r->addr, r->addr + r->len, false);
 	if (--a->to_come && !err)
 		err = fill_area(a, out, t);
 	return err;
@@ -262,8 +252,7 @@ int ksymbol_cover(struct buf *base, struct buf *window)
 	add_areas(&c, window, true);
 	merge_areas(&c);
 	err = cover_base(&c, base);
-	if (!err)
-		err = cover_window(&c, window, &out);
+	err = err ?: cover_window(&c, window, &out);
 	if (!err) {
 		buf__free(window);
 		*window = out;

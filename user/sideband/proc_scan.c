@@ -182,8 +182,7 @@ static int read_process(struct reader *r, uint32_t pid)
 	r->threads.len = r->maps.n = r->n_ns = 0;
 	snprintf(path, sizeof(path), "%u/stat", pid);
 	err = read_at(&r->text, r->scan->proc, path);
-	if (!err)
-		err = parse_stat(r, pid);
+	err = err ?: parse_stat(r, pid);
 	if (err)
 		return err == -ENOMEM ? err : 1;
 	if (r->flags & PF_KTHREAD || (r->zombie && r->n_threads <= 1))
@@ -194,8 +193,7 @@ static int read_process(struct reader *r, uint32_t pid)
 		return 0;
 	if (r->n_threads > 1)
 		err = read_threads(r, dir, pid);
-	if (!err)
-		err = proc_maps__read(&r->maps, dir);
+	err = err ?: proc_maps__read(&r->maps, dir);
 	read_namespaces(r, dir);
 	return err == -ENOMEM ? err : 0;
 }
@@ -327,8 +325,7 @@ int proc_scan__process(struct task_model *m, uint32_t pid)
 	if (open_scan(&s, m))
 		return 0;
 	err = list_pid(&s, pid);
-	if (!err)
-		err = run_readers(&s, 1);
+	err = err ?: run_readers(&s, 1);
 	close_scan(&s);
 	return err;
 }
@@ -336,14 +333,13 @@ int proc_scan__process(struct task_model *m, uint32_t pid)
 int proc_scan__tasks(struct task_model *m, bool data, unsigned int n_readers, struct err *err)
 {
 	struct scan s;
-	int ret = open_scan(&s, m);
+	int code = open_scan(&s, m);
 
-	if (ret)
-		return err_set(err, ret, "cannot read /proc: %s", strerror(-ret));
+	if (code)
+		return err_set(err, code, "cannot read /proc: %s", strerror(-code));
 	s.data = data;
-	ret = list_pids(&s);
-	if (!ret)
-		ret = run_readers(&s, n_readers);
+	code = list_pids(&s);
+	code = code ?: run_readers(&s, n_readers);
 	close_scan(&s);
-	return ret ? err_set(err, ret, "reading /proc: %s", strerror(-ret)) : 0;
+	return code ? err_set(err, code, "reading /proc: %s", strerror(-code)) : 0;
 }

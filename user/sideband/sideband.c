@@ -62,21 +62,18 @@ static int open_parts(struct sideband *sb, struct err *err)
 {
 	struct epoll_event stop = { .events = EPOLLIN, .data.u64 = STOP };
 	size_t chunk = sb->opts.memory / 64;
-	int ret;
+	int code;
 
 	sb->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	sb->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (sb->epoll_fd < 0 || sb->stop_fd < 0 ||
 	    epoll_ctl(sb->epoll_fd, EPOLL_CTL_ADD, sb->stop_fd, &stop) < 0)
 		return err_set(err, -errno, "epoll: %s", strerror(errno));
-	ret = task_model__new(&sb->base);
-	if (!ret)
-		ret = sideband_log__new(chunk < CHUNK_MAX ? chunk : CHUNK_MAX, &sb->log);
-	if (!ret)
-		ret = bpf_store__new(&sb->bpf);
-	if (!ret)
-		ret = map_build_ids__new(sb->opts.examiner, &sb->build_ids);
-	return ret ? ret : sideband_core__open_rings(sb, err);
+	code = task_model__new(&sb->base);
+	code = code ?: sideband_log__new(chunk < CHUNK_MAX ? chunk : CHUNK_MAX, &sb->log);
+	code = code ?: bpf_store__new(&sb->bpf);
+	code = code ?: map_build_ids__new(sb->opts.examiner, &sb->build_ids);
+	return code ?: sideband_core__open_rings(sb, err);
 }
 
 int sideband__open(const struct sideband_opts *opts, struct err *err, struct sideband **ret)
@@ -172,11 +169,9 @@ static int scan_bpf(struct sideband *sb, struct kernel_state *kernel)
 			err = kernel_state__add_symbol(
 				kernel, info->symbols[i].addr, info->symbols[i].len,
 				PERF_RECORD_KSYMBOL_TYPE_BPF, info->symbols[i].name);
-		if (!err)
-			err = kernel_state__add_bpf_prog(kernel, id, info->tag);
+		err = err ?: kernel_state__add_bpf_prog(kernel, id, info->tag);
 		sideband__lock(sb);
-		if (!err)
-			err = bpf_store__add(sb->bpf, info);
+		err = err ?: bpf_store__add(sb->bpf, info);
 		sideband__unlock(sb);
 		bpf_info__free(info);
 	}
@@ -188,9 +183,8 @@ static int scan_kernel_state(struct sideband *sb, struct kernel_state *k, struct
 {
 	int err = scan_bpf(sb, k);
 
-	if (!err)
-		err = kernel_images__read(NULL, k, text);
-	return err ? err : cgroup_scan__tree(k);
+	err = err ?: kernel_images__read(NULL, k, text);
+	return err ?: cgroup_scan__tree(k);
 }
 
 /* Repair what belongs to no process: log @found, forget gone cgroups. Under the lock. */
@@ -220,15 +214,15 @@ static void forget_record(const struct perf_event_header *rec, void *arg)
 int sideband__scan(struct sideband *sb, struct err *err)
 {
 	uint64_t start = now_ns();
-	int ret;
+	int code;
 
-	ret = proc_scan__tasks(sb->base, false, SCAN_READERS, err);
-	if (ret)
-		return ret;
-	ret = scan_kernel_state(sb, task_model__edit_kernel(sb->base), &sb->kernel);
-	if (ret)
-		return err_set(err, ret, "cannot read the state of the machine: %s",
-			       strerror(-ret));
+	code = proc_scan__tasks(sb->base, false, SCAN_READERS, err);
+	if (code)
+		return code;
+	code = scan_kernel_state(sb, task_model__edit_kernel(sb->base), &sb->kernel);
+	if (code)
+		return err_set(err, code, "cannot read the state of the machine: %s",
+			       strerror(-code));
 	sideband_core__drain(sb);
 	sideband__lock(sb);
 	/* the scan includes the effects of all records from before it began */
@@ -264,8 +258,7 @@ static int repair_loss(struct sideband *sb, bool data)
 		return err;
 	err = scan_kernel_state(sb, &kernel, NULL);
 	sideband_core__drain(sb); /* so that the log has everything that the scan could see */
-	if (!err)
-		err = sideband_core__pin(sb, &view);
+	err = err ?: sideband_core__pin(sb, &view);
 	if (!err) {
 		err = sideband_repair__compare(r, sb->base, &view, &records);
 		sideband_core__unpin(sb, &view);
@@ -275,8 +268,7 @@ static int repair_loss(struct sideband *sb, bool data)
 		rec = (const void *)(records.data + off);
 		sideband_core__log(sb, rec);
 	}
-	if (!err)
-		err = repair_kernel_state(sb, &kernel, sideband_repair__time(r));
+	err = err ?: repair_kernel_state(sb, &kernel, sideband_repair__time(r));
 	if (!err) {
 		sb->complete_from = sideband_repair__time(r);
 		sb->scanned_bytes = sideband_repair__model_bytes(r);
@@ -393,19 +385,19 @@ static void tick_drainer(struct sideband *sb)
 
 int sideband__record_data(struct sideband *sb, struct err *err)
 {
-	int ret = 0;
+	int code = 0;
 
 	sideband_core__drain(sb);
 	sideband__lock(sb);
 	if (!sb->attr.mmap_data) {
-		ret = sideband_core__reopen_with_data(sb, err);
+		code = sideband_core__reopen_with_data(sb, err);
 		sb->repaired = 0; /* repair without delay */
 		sideband_core__lost(sb, 0);
 	}
-	while (!ret && sb->running && !sb->stopping && !sb->read_data)
+	while (!code && sb->running && !sb->stopping && !sb->read_data)
 		pthread_cond_wait(&sb->reread, &sb->lock);
 	sideband__unlock(sb);
-	return ret;
+	return code;
 }
 
 void sideband__on_tick(struct sideband *sb, void (*fn)(void *arg), void *arg)
@@ -446,20 +438,20 @@ static void *drainer_main(void *arg)
 
 int sideband__start(struct sideband *sb, struct err *err)
 {
-	int ret = pthread_create(&sb->helper, NULL, helper_main, sb);
+	int code = pthread_create(&sb->helper, NULL, helper_main, sb);
 
-	if (ret)
-		return err_set(err, -ret, "cannot start a thread for the side band: %s",
-			       strerror(ret));
-	ret = pthread_create(&sb->drainer, NULL, drainer_main, sb);
-	if (ret) {
+	if (code)
+		return err_set(err, -code, "cannot start a thread for the side band: %s",
+			       strerror(code));
+	code = pthread_create(&sb->drainer, NULL, drainer_main, sb);
+	if (code) {
 		sideband__lock(sb);
 		sb->stopping = true;
 		pthread_cond_signal(&sb->helper_wake);
 		sideband__unlock(sb);
 		pthread_join(sb->helper, NULL);
-		return err_set(err, -ret, "cannot start a thread for the side band: %s",
-			       strerror(ret));
+		return err_set(err, -code, "cannot start a thread for the side band: %s",
+			       strerror(code));
 	}
 	sb->running = true;
 	sideband__lock(sb);

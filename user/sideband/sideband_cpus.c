@@ -68,23 +68,23 @@ static int open_ring(struct sideband *sb, int cpu, struct perf_event_attr *attr,
 {
 	size_t i = find_ring(sb->rings, sb->n_rings, cpu);
 	struct sideband_ring r;
-	int pulse, ret;
+	int pulse, code;
 
 	if (i == sb->max_cpus)
 		return -ENODEV;
 	pulse = admin__open_event(&cpu_pulse_attr, -1, cpu, 0);
 	if (pulse < 0)
 		return err_set(err, pulse, "the side band on CPU %d: %s", cpu, strerror(-pulse));
-	ret = sideband_ring__open(&r, cpu, attr, sb->opts.ring_bytes, err);
-	if (ret) {
+	code = sideband_ring__open(&r, cpu, attr, sb->opts.ring_bytes, err);
+	if (code) {
 		close(pulse);
-		return ret;
+		return code;
 	}
-	ret = watch_fd(sb, r.fd, i);
-	if (ret) {
+	code = watch_fd(sb, r.fd, i);
+	if (code) {
 		close(pulse);
 		sideband_ring__close(&r);
-		return err_set(err, ret, "epoll: %s", strerror(-ret));
+		return err_set(err, code, "epoll: %s", strerror(-code));
 	}
 	if (i < sb->n_rings) {
 		sideband_ring__close(&sb->rings[i]);
@@ -102,10 +102,10 @@ int sideband_core__open_rings(struct sideband *sb, struct err *err)
 {
 	_cleanup_free_ int *cpus = NULL;
 	size_t n, possible = cpus__n_possible();
-	int ret = cpus__online(&cpus, &n);
+	int code = cpus__online(&cpus, &n);
 
-	if (ret)
-		return err_set(err, ret, "cannot read which CPUs are online: %s", strerror(-ret));
+	if (code)
+		return err_set(err, code, "cannot read which CPUs are online: %s", strerror(-code));
 	sb->max_cpus = possible > n ? possible : n;
 	sb->rings = calloc(sb->max_cpus, sizeof(*sb->rings));
 	sb->watches = calloc(sb->max_cpus, sizeof(*sb->watches));
@@ -115,10 +115,10 @@ int sideband_core__open_rings(struct sideband *sb, struct err *err)
 	if (!sb->rings || !sb->watches || !sb->pulses || !sb->beats || !sb->ids)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		ret = open_ring(sb, cpus[i], &sb->attr, err);
-		if (ret && ret != -ENODEV) /* -ENODEV: it went offline just now */
-			return ret;
-		if (!ret)
+		code = open_ring(sb, cpus[i], &sb->attr, err);
+		if (code && code != -ENODEV) /* -ENODEV: it went offline just now */
+			return code;
+		if (!code)
 			sb->ids[sb->n_ids++] = sb->rings[sb->n_rings - 1].id;
 	}
 	sb->attr.bpf_event = sb->n_watches > 0; /* as written to files */
@@ -134,10 +134,10 @@ int sideband_core__reopen_with_data(struct sideband *sb, struct err *err)
 	for (size_t i = 0; i < sb->n_rings; i++) {
 		struct sideband_ring *r = &sb->rings[i];
 		uint64_t told = r->told_id ?: r->id;
-		int ret = open_ring(sb, r->cpu, &attr, err);
+		int code = open_ring(sb, r->cpu, &attr, err);
 
-		if (ret && ret != -ENODEV) /* -ENODEV: it is offline */
-			return ret;
+		if (code && code != -ENODEV) /* -ENODEV: it is offline */
+			return code;
 		r->told_id = told;
 	}
 	sb->attr.mmap_data = 1;
@@ -162,15 +162,15 @@ static int follow_cpu(struct sideband *sb, int cpu, uint64_t *room, struct err *
 	size_t i = find_ring(sb->rings, sb->n_rings, cpu);
 	struct perf_event_attr attr = sb->attr;
 	uint64_t enabled;
-	int ret;
+	int code;
 
 	if (i < sb->n_rings && cpu_pulse__is_alive(sb->pulses[i], &enabled))
 		return 0;
 	attr.bpf_event = 0; /* only the watch records it */
-	ret = i == sb->n_rings && i < sb->max_cpus ? take_room(room, cpu, err) : 0;
-	ret = ret ?: open_ring(sb, cpu, &attr, err);
-	if (ret)
-		return ret;
+	code = i == sb->n_rings && i < sb->max_cpus ? take_room(room, cpu, err) : 0;
+	code = code ?: open_ring(sb, cpu, &attr, err);
+	if (code)
+		return code;
 	/* files list only the events that existed at the start */
 	sb->rings[find_ring(sb->rings, sb->n_rings, cpu)].told_id = sb->ids[0];
 	return 1;
@@ -184,11 +184,11 @@ int sideband__follow_cpus(struct sideband *sb, const int *online, size_t n, uint
 	sideband_core__drain(sb);
 	sideband__lock(sb);
 	for (size_t i = 0; i < n; i++) {
-		int ret = follow_cpu(sb, online[i], &room, err);
+		int code = follow_cpu(sb, online[i], &room, err);
 
-		if (ret < 0 && ret != -ENODEV)
-			failed = ret;
-		else if (ret > 0)
+		if (code < 0 && code != -ENODEV)
+			failed = code;
+		else if (code > 0)
 			count++;
 	}
 	if (count)

@@ -21,8 +21,7 @@ int sideband_repair__new(bool data, struct sideband_repair **ret)
 		return -ENOMEM;
 	err = task_model__new(&r->should);
 	r->begin = now_ns();
-	if (!err)
-		err = proc_scan__tasks(r->should, data, 1, NULL);
+	err = err ?: proc_scan__tasks(r->should, data, 1, NULL);
 	r->end = now_ns();
 	if (err) {
 		sideband_repair__free(r);
@@ -111,14 +110,10 @@ int sideband_repair__compare(const struct sideband_repair *r, const struct task_
 	struct compare c = { .r = r, .base = base, .out = out };
 	int err = task_model__new(&c.is);
 
-	if (!err)
-		err = task_model__each_process(base, copy_process, &c);
-	if (!err)
-		err = replay_log(&c, log);
-	if (!err)
-		err = task_model__each_process(r->should, repair_living, &c);
-	if (!err)
-		err = task_model__each_process(c.is, repair_gone, &c);
+	err = err ?: task_model__each_process(base, copy_process, &c);
+	err = err ?: replay_log(&c, log);
+	err = err ?: task_model__each_process(r->should, repair_living, &c);
+	err = err ?: task_model__each_process(c.is, repair_gone, &c);
 	task_model__free(c.is);
 	return err;
 }

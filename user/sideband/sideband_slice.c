@@ -109,10 +109,8 @@ static int slice__fill(struct sideband *sb, struct slice_draft *d, struct sideba
 	int err = slice__add_bpf(sb, d, s);
 
 	/* the kernel writes no records of modules: read them now */
-	if (!err)
-		err = kernel_modules__current(&sb->modules, &modules);
-	if (!err)
-		err = slice_draft__finish(d, &sb->kernel, &modules, sb->build_ids, s);
+	err = err ?: kernel_modules__current(&sb->modules, &modules);
+	err = err ?: slice_draft__finish(d, &sb->kernel, &modules, sb->build_ids, s);
 	kernel_maps__free(&modules);
 	return err;
 }
@@ -139,8 +137,7 @@ int sideband__slice(struct sideband *sb, const struct sideband_request *req, str
 		sideband__unlock(sb);
 		sideband_core__unpin(sb, &view);
 	}
-	if (!code)
-		code = slice__fill(sb, d, s);
+	code = code ?: slice__fill(sb, d, s);
 	slice_draft__free(d);
 	if (code) {
 		sideband_slice__free(s);

@@ -123,7 +123,7 @@ static int need_tasks(struct slice_draft *d, const struct task_model *base,
 	for (i = 0; i < n && !err; i++)
 		if (task_model__subject(refs[i].rec, &pid))
 			err = needed__add(d, pid, true);
-	return err ? err : task_model__each_process(base, need_process, d);
+	return err ?: task_model__each_process(base, need_process, d);
 }
 
 static int copy_needed(struct slice_draft *d, const struct task_model *base)
@@ -209,16 +209,11 @@ static int draft__build(struct slice_draft *d, const struct task_model *base,
 	size_t n = 0;
 	int err = sideband_log_view__sorted(log, 0, d->req->end, &refs, &n);
 
-	if (!err)
-		err = need_tasks(d, base, refs, n);
-	if (!err)
-		err = need_parents(d, refs, n);
-	if (!err)
-		err = sort_pages(d);
-	if (!err)
-		err = copy_needed(d, base);
-	if (!err)
-		err = replay_records(d, refs, n);
+	err = err ?: need_tasks(d, base, refs, n);
+	err = err ?: need_parents(d, refs, n);
+	err = err ?: sort_pages(d);
+	err = err ?: copy_needed(d, base);
+	err = err ?: replay_records(d, refs, n);
 	free(refs);
 	return err;
 }
@@ -234,8 +229,7 @@ int slice_draft__new(const struct task_model *base, const struct sideband_log_vi
 	d->req = req;
 	d->all = all;
 	err = task_model__new(&d->model);
-	if (!err)
-		err = draft__build(d, base, log);
+	err = err ?: draft__build(d, base, log);
 	if (err) {
 		slice_draft__free(d);
 		return err;
@@ -265,15 +259,15 @@ int slice_draft__each_bpf_prog(const struct slice_draft *d, int (*fn)(uint32_t i
 {
 	const struct perf_event_header *h;
 	size_t off = 0;
-	int ret = kernel_state__each_bpf_prog(task_model__kernel(d->model), fn, arg);
+	int err = kernel_state__each_bpf_prog(task_model__kernel(d->model), fn, arg);
 
-	while (!ret && (h = record__next(&d->window, &off))) {
+	while (!err && (h = record__next(&d->window, &off))) {
 		const struct record_bpf_event *r = (const void *)h;
 
 		if (h->type == PERF_RECORD_BPF_EVENT && r->type == PERF_BPF_EVENT_PROG_LOAD)
-			ret = fn(r->id, arg);
+			err = fn(r->id, arg);
 	}
-	return ret;
+	return err;
 }
 
 /* An entry of the slice's table of build ids, while it grows. Per name, the newest id wins. */
@@ -498,14 +492,10 @@ static int make_records(struct slice_draft *d, const struct kernel_maps *text,
 	int err;
 
 	err = kernel_maps__emit(text, 0, &s->records);
-	if (!err)
-		err = kernel_maps__emit(modules, 0, &s->records);
-	if (!err)
-		err = kernel_state__emit(task_model__kernel(d->model), 0, &s->records);
-	if (!err)
-		err = emit_processes(d, &s->records);
-	if (!err)
-		err = ksymbol_cover(&s->records, &d->window);
+	err = err ?: kernel_maps__emit(modules, 0, &s->records);
+	err = err ?: kernel_state__emit(task_model__kernel(d->model), 0, &s->records);
+	err = err ?: emit_processes(d, &s->records);
+	err = err ?: ksymbol_cover(&s->records, &d->window);
 	if (err)
 		return err;
 	s->n_records = set_times(&s->records, d->req->start);
@@ -526,5 +516,5 @@ int slice_draft__finish(struct slice_draft *d, const struct kernel_maps *text,
 		HASH_DEL(f.ids, e);
 		free(e);
 	}
-	return err ? err : make_records(d, text, modules, s);
+	return err ?: make_records(d, text, modules, s);
 }

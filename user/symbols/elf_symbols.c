@@ -121,12 +121,12 @@ static int read_elf(Elf *elf, struct elf_symbols *ret)
 int elf_symbols__read(int fd, struct elf_symbols *ret)
 {
 	_cleanup_close_ int copy = -1;
-	int r = elf_copy__make(fd, ELF_COPY_SYMBOLS | ELF_COPY_DEBUGDATA, &copy);
+	int err = elf_copy__make(fd, ELF_COPY_SYMBOLS | ELF_COPY_DEBUGDATA, &copy);
 
-	if (r == -ENOEXEC)
+	if (err == -ENOEXEC)
 		return -ENOENT;
-	if (r)
-		return r;
+	if (err)
+		return err;
 	elf_version(EV_CURRENT);
 	return read_elf(elf_begin(copy, ELF_C_READ, NULL), ret);
 }

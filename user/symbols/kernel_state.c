@@ -220,11 +220,11 @@ int kernel_state__each_bpf_prog(const struct kernel_state *k, int (*fn)(uint32_t
 				void *arg)
 {
 	const struct bpf_prog *p;
-	int ret = 0;
+	int err = 0;
 
-	for (p = k->progs; p && !ret; p = p->hh.next)
-		ret = fn(p->id, arg);
-	return ret;
+	for (p = k->progs; p && !err; p = p->hh.next)
+		err = fn(p->id, arg);
+	return err;
 }
 
 int kernel_state__emit(const struct kernel_state *k, uint64_t time, struct buf *out)

@@ -53,8 +53,7 @@ static const char *read_kallsyms(const char *path, const char *module, struct sy
 	_cleanup_close_ int fd = opening__kernel(path);
 	int err = fd < 0 ? fd : text_chunks__each(fd, KALLSYMS_MAX, add_kallsyms, &k);
 
-	if (!err)
-		err = symbol_table__finish(&t);
+	err = err ?: symbol_table__finish(&t);
 	if (!err && t.n) {
 		*ret = t;
 		*ret_text = k.text;
@@ -160,8 +159,7 @@ static bool is_module_of_id(const char *name, size_t len, const struct build_id 
 	snprintf(path, sizeof(path), "/sys/module/%.*s/notes/.note.gnu.build-id", (int)len, name);
 	_cleanup_close_ int fd = opening__kernel(path);
 	err = fd < 0 ? fd : buf__read_fd(&notes, fd, NOTES_MAX);
-	if (!err)
-		err = build_id__from_notes(notes.data, notes.len, &is);
+	err = err ?: build_id__from_notes(notes.data, notes.len, &is);
 	buf__free(&notes);
 	return !err && same_id(&is, id);
 }

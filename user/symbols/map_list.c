@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/lower_bound.h"
 #include "symbols/map_list.h"
 
 _Static_assert(offsetof(struct map_file, name) ==
@@ -106,17 +107,7 @@ static int map_list__own(struct map_list **list, struct map_pool *pool, size_t n
 /* Index of the first map that ends above @addr. */
 static uint32_t map_list__above(const struct map_list *l, uint64_t addr)
 {
-	uint32_t lo = 0, hi = l ? l->n : 0;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (l->v[mid].end > addr)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo;
+	return l ? LOWER_BOUND(i, l->n, l->v[i].end <= addr) : 0;
 }
 
 const struct map *map_list__find(const struct map_list *list, uint64_t addr)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "common/buf.h"
+#include "common/lower_bound.h"
 #include "symbols/symbol_filter.h"
 
 #define SAME_START_MAX 8 /* aliases kept per address; the table chooses among them */
@@ -97,21 +98,13 @@ static int keep_symbol(struct kept *k, const struct offered_symbol *s)
 
 int symbol_filter__offer(struct symbol_filter *f, const struct offered_symbol *s)
 {
-	size_t lo = 0, hi = f->n, i;
+	size_t first = LOWER_BOUND(i, f->n, f->v[i].addr < s->start);
 	int err;
 
-	while (lo < hi) { /* the first wanted address at or above the symbol's start */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (f->v[mid].addr < s->start)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == f->n)
+	if (first == f->n)
 		return 0;
-	err = keep_symbol(&f->v[lo].nearest, s);
-	for (i = lo; !err && i < f->n && f->v[i].addr - s->start < s->size; i++)
+	err = keep_symbol(&f->v[first].nearest, s);
+	for (size_t i = first; !err && i < f->n && f->v[i].addr - s->start < s->size; i++)
 		err = keep_symbol(&f->v[i].around, s);
 	return err;
 }
@@ -119,19 +112,19 @@ int symbol_filter__offer(struct symbol_filter *f, const struct offered_symbol *s
 static int each_kept(const struct kept *k, int (*fn)(const struct offered_symbol *s, void *arg),
 		     void *arg)
 {
-	int ret = 0;
+	int err = 0;
 
-	for (size_t i = 0; i < k->n && !ret; i++)
-		ret = fn(&k->v[i], arg);
-	return ret;
+	for (size_t i = 0; i < k->n && !err; i++)
+		err = fn(&k->v[i], arg);
+	return err;
 }
 
 int symbol_filter__each(const struct symbol_filter *f,
 			int (*fn)(const struct offered_symbol *s, void *arg), void *arg)
 {
-	int ret = 0;
+	int err = 0;
 
-	for (size_t i = 0; i < f->n && !ret; i++)
-		ret = each_kept(&f->v[i].nearest, fn, arg) ?: each_kept(&f->v[i].around, fn, arg);
-	return ret;
+	for (size_t i = 0; i < f->n && !err; i++)
+		err = each_kept(&f->v[i].nearest, fn, arg) ?: each_kept(&f->v[i].around, fn, arg);
+	return err;
 }

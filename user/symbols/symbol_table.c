@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "common/lower_bound.h"
 #include "symbols/symbol_filter.h"
 #include "symbols/symbol_table.h"
 
@@ -127,19 +128,11 @@ int symbol_table__finish(struct symbol_table *t)
 
 const struct symbol *symbol_table__find(const struct symbol_table *t, uint64_t addr)
 {
-	size_t lo = 0, hi = t->n, i;
+	size_t n_below = LOWER_BOUND(i, t->n, t->v[i].start <= addr);
 
-	while (lo < hi) { /* the first that begins above @addr */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->v[mid].start > addr)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	for (i = 0; i < LOOK_BACK && i < lo; i++)
-		if (addr < t->v[lo - 1 - i].end)
-			return &t->v[lo - 1 - i];
+	for (size_t i = 0; i < LOOK_BACK && i < n_below; i++)
+		if (addr < t->v[n_below - 1 - i].end)
+			return &t->v[n_below - 1 - i];
 	return NULL;
 }
 

@@ -217,10 +217,10 @@ enum symbols_source symbols__source(const char *map_name)
 int symbols__each_missing(const struct symbols *s,
 			  int (*fn)(const char *path, const char *why, void *arg), void *arg)
 {
-	int ret = 0;
+	int err = 0;
 
-	for (const struct entry *e = s->modules; e && !ret; e = e->hh.next)
+	for (const struct entry *e = s->modules; e && !err; e = e->hh.next)
 		if (e->module.why_not)
-			ret = fn(e->module.path, e->module.why_not, arg);
-	return ret;
+			err = fn(e->module.path, e->module.why_not, arg);
+	return err;
 }

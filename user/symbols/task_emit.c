@@ -75,7 +75,7 @@ int task_model__emit_process(const struct task_model *m, uint32_t pid, const uin
 	}
 	if (!err && p->ns)
 		err = record__add_namespaces(out, pid, pid, (const void *)p->ns->v, p->ns->n, &t);
-	return err ? err : emit_maps(p, &t, out);
+	return err ?: emit_maps(p, &t, out);
 }
 
 /* Repair */
@@ -154,5 +154,5 @@ int task_model__emit_repair(const struct task_model *is, const struct task_model
 	}
 	if (!err && to->ns)
 		err = record__add_namespaces(out, pid, pid, (const void *)to->ns->v, to->ns->n, &t);
-	return err ? err : emit_maps(to, &t, out);
+	return err ?: emit_maps(to, &t, out);
 }

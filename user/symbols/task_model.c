@@ -148,7 +148,7 @@ int task_model__set_comm(struct task_model *m, uint32_t pid, uint32_t tid, const
 	struct process *p;
 	int err = process__find_or_new(m, pid, &p);
 
-	return err ? err : process__set_comm(m, p, tid, comm, len);
+	return err ?: process__set_comm(m, p, tid, comm, len);
 }
 
 int task_model__add_map(struct task_model *m, uint32_t pid, const struct task_map *map)
@@ -337,23 +337,23 @@ int task_model__each_process(const struct task_model *m, int (*fn)(uint32_t pid,
 			     void *arg)
 {
 	const struct process *p;
-	int ret = 0;
+	int err = 0;
 
-	for (p = m->processes; p && !ret; p = p->hh.next)
-		ret = fn(p->pid, arg);
-	return ret;
+	for (p = m->processes; p && !err; p = p->hh.next)
+		err = fn(p->pid, arg);
+	return err;
 }
 
 int task_model__each_map(const struct task_model *m, uint32_t pid,
 			 int (*fn)(uint32_t pid, const struct map *map, void *arg), void *arg)
 {
 	const struct process *p = process__find(m, pid);
-	int ret = 0;
+	int err = 0;
 	uint32_t i;
 
-	for (i = 0; p && p->maps && i < p->maps->n && !ret; i++)
-		ret = fn(pid, &p->maps->v[i], arg);
-	return ret;
+	for (i = 0; p && p->maps && i < p->maps->n && !err; i++)
+		err = fn(pid, &p->maps->v[i], arg);
+	return err;
 }
 
 const struct map *task_model__find_map(const struct task_model *m, uint32_t pid, uint64_t addr)

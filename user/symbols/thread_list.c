@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "common/lower_bound.h"
 #include "symbols/thread_list.h"
 
 void thread_list__free(struct thread_list *l)
@@ -20,19 +21,9 @@ void thread_list__clear(struct thread_list *l)
 /* Index of @tid, or where to insert it. */
 static uint32_t index_of(const struct thread_list *l, uint32_t tid)
 {
-	uint32_t lo = 0, hi = l->n;
-
-	if (hi && l->v[hi - 1].tid < tid) /* fast path: new threads mostly have rising ids */
-		return hi;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (l->v[mid].tid < tid)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	if (l->n && l->v[l->n - 1].tid < tid) /* fast path: new threads mostly have rising ids */
+		return l->n;
+	return LOWER_BOUND(i, l->n, l->v[i].tid < tid);
 }
 
 const struct thread *thread_list__find(const struct thread_list *l, uint32_t tid)

@@ -56,10 +56,10 @@ static int out_of_memory(struct err *err)
 
 static int open_input(struct merge_input *in, const char *path, struct err *err)
 {
-	int ret = perf_file__open(path, err, &in->file);
+	int code = perf_file__open(path, err, &in->file);
 
-	if (ret)
-		return ret;
+	if (code)
+		return code;
 	in->info = perf_file__info(in->file);
 	return perf_file__span(in->file, err, &in->first, &in->last);
 }
@@ -130,23 +130,23 @@ static int check_times(const struct merge_input *in, struct err *err)
 
 static int open_inputs(struct merger *m, struct err *err)
 {
-	int ret = 0;
+	int code = 0;
 
 	m->v = calloc(m->req->n_paths, sizeof(*m->v));
 	m->heads = calloc(m->req->n_paths, sizeof(*m->heads));
 	if (!m->v || !m->heads)
 		return out_of_memory(err);
-	for (size_t i = 0; i < m->req->n_paths && !ret; i++) {
+	for (size_t i = 0; i < m->req->n_paths && !code; i++) {
 		m->n++;
-		ret = open_input(&m->v[i], m->req->paths[i], err) ?: check_times(&m->v[i], err);
+		code = open_input(&m->v[i], m->req->paths[i], err) ?: check_times(&m->v[i], err);
 	}
-	if (ret)
-		return ret;
+	if (code)
+		return code;
 	qsort(m->v, m->n, sizeof(*m->v), compare_inputs);
-	for (size_t i = 0; i < m->n && !ret; i++)
-		ret = check_alike(&m->v[0], &m->v[i], err)
+	for (size_t i = 0; i < m->n && !code; i++)
+		code = check_alike(&m->v[0], &m->v[i], err)
 			      ?: merge_events__add(m->events, &m->v[i], err);
-	return ret;
+	return code;
 }
 
 /*
@@ -156,11 +156,11 @@ static int open_inputs(struct merger *m, struct err *err)
 static int advance_head(struct merger *m, size_t i, struct err *err)
 {
 	struct head *h = &m->heads[i];
-	int ret = perf_file__next(m->v[i].file, err, &h->rec);
+	int code = perf_file__next(m->v[i].file, err, &h->rec);
 
-	if (ret <= 0) {
+	if (code <= 0) {
 		h->time = UINT64_MAX;
-		return ret;
+		return code;
 	}
 	h->time = merge_record__time(&h->rec);
 	if (!h->time)
@@ -177,15 +177,15 @@ static int add_to_moment(struct merger *m, size_t i, struct err *err)
 				   .at = m->moment.len,
 				   .naming = merge_names__is_one(h->rec.h->type),
 				   .at_start = h->at_start };
-	int ret;
+	int code;
 
-	ret = merge_record__append(m->events, &m->v[i], &h->rec, h->time, &m->moment, err);
-	if (ret == -EFBIG) {
+	code = merge_record__append(m->events, &m->v[i], &h->rec, h->time, &m->moment, err);
+	if (code == -EFBIG) {
 		m->res->refused++;
 		return 0;
 	}
-	if (ret)
-		return ret;
+	if (code)
+		return code;
 	if (!ARRAY_HAS_ROOM(m->records, m->n_records, m->cap_records, 64))
 		return out_of_memory(err);
 	m->records[m->n_records++] = r;
@@ -301,7 +301,7 @@ static int write_record(struct merger *m, const struct moment_record *r, struct 
 	const struct perf_event_header *h = record_at(m, r);
 	const struct merge_input *in = &m->v[r->file];
 	bool known = false;
-	int ret;
+	int code;
 
 	if (r->naming && merge_names__note(&m->names, h, r->file, record__time(h), in->last,
 					   r->at_start, &known))
@@ -310,13 +310,13 @@ static int write_record(struct merger *m, const struct moment_record *r, struct 
 		m->res->doubles++;
 		return 0;
 	}
-	ret = perfdata__write(m->writer, h, err);
-	if (ret == -EINVAL) {
+	code = perfdata__write(m->writer, h, err);
+	if (code == -EINVAL) {
 		m->res->refused++;
 		return 0;
 	}
-	if (ret)
-		return ret;
+	if (code)
+		return code;
 	m->res->records++;
 	m->round += h->size;
 	if (h->type == PERF_RECORD_SAMPLE) {
@@ -341,69 +341,69 @@ static uint64_t next_moment(const struct merger *m)
 
 static int write_moment(struct merger *m, uint64_t time, struct err *err)
 {
-	int ret = 0;
+	int code = 0;
 
 	m->moment.len = 0;
 	m->n_records = 0;
 	for (size_t i = 0; i < m->n; i++) {
-		while (!ret && m->heads[i].time == time)
-			ret = add_to_moment(m, i, err) ?: advance_head(m, i, err);
+		while (!code && m->heads[i].time == time)
+			code = add_to_moment(m, i, err) ?: advance_head(m, i, err);
 	}
-	if (!ret && leave_out_doubles(m))
-		ret = out_of_memory(err);
+	if (!code && leave_out_doubles(m))
+		code = out_of_memory(err);
 	leave_out_markers(m);
-	for (size_t i = 0; i < m->n_records && !ret; i++) {
+	for (size_t i = 0; i < m->n_records && !code; i++) {
 		if (m->records[i].left_out)
 			m->res->doubles++;
 		else
-			ret = write_record(m, &m->records[i], err);
+			code = write_record(m, &m->records[i], err);
 	}
-	return ret;
+	return code;
 }
 
 static int write_records(struct merger *m, struct err *err)
 {
 	uint64_t time;
-	int ret = 0;
+	int code = 0;
 
-	for (size_t i = 0; i < m->n && !ret; i++) {
+	for (size_t i = 0; i < m->n && !code; i++) {
 		m->heads[i].at_start = true;
-		ret = advance_head(m, i, err);
+		code = advance_head(m, i, err);
 	}
-	while (!ret && (time = next_moment(m)) != UINT64_MAX)
-		ret = write_moment(m, time, err);
-	return ret ?: perfdata__end_round(m->writer, err);
+	while (!code && (time = next_moment(m)) != UINT64_MAX)
+		code = write_moment(m, time, err);
+	return code ?: perfdata__end_round(m->writer, err);
 }
 
 static int write_features(struct merger *m, struct err *err)
 {
 	struct merge_features *gathered = NULL;
 	struct perfdata_features f;
-	int ret;
+	int code;
 
-	ret = merge_features__new(m->v, m->n, err, &gathered);
-	if (ret)
-		return ret;
+	code = merge_features__new(m->v, m->n, err, &gathered);
+	if (code)
+		return code;
 	f = *merge_features__get(gathered);
 	f.cmdline = m->req->cmdline;
 	f.first_sample = m->first_sample;
 	f.last_sample = m->last_sample;
-	ret = perfdata__finish(m->writer, &f, err);
+	code = perfdata__finish(m->writer, &f, err);
 	merge_features__free(gathered);
-	return ret;
+	return code;
 }
 
 static int write_result(struct merger *m, struct err *err)
 {
 	const struct perfdata_attr *attrs;
-	int ret = 0;
+	int code = 0;
 
 	if (merge_events__attrs(m->events, &attrs, &m->res->events))
-		ret = out_of_memory(err);
-	ret = ret ?: perfdata__write_to(m->req->fd, m->req->out, attrs, m->res->events, err,
+		code = out_of_memory(err);
+	code = code ?: perfdata__write_to(m->req->fd, m->req->out, attrs, m->res->events, err,
 					&m->writer);
-	ret = ret ?: write_records(m, err);
-	return ret ?: write_features(m, err);
+	code = code ?: write_records(m, err);
+	return code ?: write_features(m, err);
 }
 
 int merge__files(const struct merge_request *req, struct err *err, struct merge_result *ret)

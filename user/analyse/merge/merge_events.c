@@ -7,6 +7,7 @@
 
 #include "analyse/merge/merge_events.h"
 #include "common/array.h"
+#include "common/lower_bound.h"
 #include "perfdata/marker.h"
 #include "perfdata/record.h"
 
@@ -221,13 +222,13 @@ static int add_event(struct merge_events *m, const struct merge_input *in,
 {
 	const struct file_format *format = NULL;
 	struct merged_event *new;
-	int ret;
+	int code;
 
 	if (attr->type == PERF_TYPE_TRACEPOINT) {
 		format = perf_file__format(in->file, attr->config);
-		ret = check_format(m, in, e, format, err);
-		if (ret)
-			return ret;
+		code = check_format(m, in, e, format, err);
+		if (code)
+			return code;
 	}
 	if (!ARRAY_HAS_ROOM(m->v, m->n, m->cap, 16))
 		return err_set(err, -ENOMEM, "out of memory");
@@ -275,40 +276,40 @@ static int add_ids(struct merge_events *m, struct merge_input *in)
 {
 	const struct file_info *info = in->info;
 	uint64_t unused;
-	int ret = 0;
+	int err = 0;
 
-	for (size_t i = 0; i < info->n_ids && !ret; i++)
-		ret = add_id(m, in->events[info->ids[i].event], info->ids[i].id, &in->ids[i]);
+	for (size_t i = 0; i < info->n_ids && !err; i++)
+		err = add_id(m, in->events[info->ids[i].event], info->ids[i].id, &in->ids[i]);
 	/* a file with one event may list no id at all */
-	for (size_t i = 0; i < info->n_events && !ret; i++)
+	for (size_t i = 0; i < info->n_events && !err; i++)
 		if (!m->v[in->events[i]].n_ids)
-			ret = add_id(m, in->events[i], 0, &unused);
-	return ret;
+			err = add_id(m, in->events[i], 0, &unused);
+	return err;
 }
 
 int merge_events__add(struct merge_events *m, struct merge_input *in, struct err *err)
 {
 	const struct file_info *info = in->info;
-	int ret = 0;
+	int code = 0;
 
 	in->events = calloc(info->n_events, sizeof(*in->events));
 	in->ids = calloc(info->n_ids + 1, sizeof(*in->ids));
 	if (!in->events || !in->ids)
 		return err_set(err, -ENOMEM, "out of memory");
 	find_known_events(m, in);
-	for (uint32_t i = 0; i < info->n_events && !ret; i++) {
+	for (uint32_t i = 0; i < info->n_events && !code; i++) {
 		struct perf_event_attr attr = merged_attr(&info->events[i].attr);
 		size_t at = find_event(m, in, i, &attr);
 
 		if (at == m->n)
-			ret = add_event(m, in, &info->events[i], &attr, err);
-		if (!ret && note_input(&m->v[at], in))
-			ret = err_set(err, -ENOMEM, "out of memory");
+			code = add_event(m, in, &info->events[i], &attr, err);
+		if (!code && note_input(&m->v[at], in))
+			code = err_set(err, -ENOMEM, "out of memory");
 		in->events[i] = at;
 	}
-	if (!ret && add_ids(m, in))
-		ret = err_set(err, -ENOMEM, "out of memory");
-	return ret;
+	if (!code && add_ids(m, in))
+		code = err_set(err, -ENOMEM, "out of memory");
+	return code;
 }
 
 /* The name in "name: NAME" of a format; the writer sorts by it. */
@@ -384,17 +385,7 @@ int merge_events__attrs(struct merge_events *m, const struct perfdata_attr **ret
 /* Index of the first id of the file that is not below @id; n_ids: all are. */
 static size_t find_file_id(const struct file_info *info, uint64_t id)
 {
-	size_t lo = 0, hi = info->n_ids;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (info->ids[mid].id < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return LOWER_BOUND(i, info->n_ids, info->ids[i].id < id);
 }
 
 uint64_t merge_events__id(const struct merge_events *m, const struct merge_input *in,

@@ -140,21 +140,21 @@ static int add_blobs(struct merge_features *m, struct merge_input *in, unsigned 
 	struct buf body = { 0 };
 	struct cursor c;
 	uint32_t n;
-	int ret = perf_file__section(in->file, bit, &body, err);
+	int code = perf_file__section(in->file, bit, &body, err);
 
-	if (ret)
-		return ret == -ENOENT ? 0 : ret;
+	if (code)
+		return code == -ENOENT ? 0 : code;
 	if (!ARRAY_HAS_ROOM(m->bodies, m->n_bodies, m->cap_bodies, 8)) {
 		buf__free(&body);
 		return merge_out_of_memory(err);
 	}
 	m->bodies[m->n_bodies++] = body;
 	c = cursor__init(body.data, body.len);
-	for (n = cursor__u32(&c); n && !ret && !c.bad; n--)
-		ret = add(m, &c);
-	if (!ret && c.bad)
+	for (n = cursor__u32(&c); n && !code && !c.bad; n--)
+		code = add(m, &c);
+	if (!code && c.bad)
 		return err_set(err, -EINVAL, "%s: section %u is damaged", in->info->path, bit);
-	return ret ? merge_out_of_memory(err) : 0;
+	return code ? merge_out_of_memory(err) : 0;
 }
 
 /* CLOCKID: u64 resolution. CLOCK_DATA: u32 version, u32 clock, u64 wall clock, u64 clock. */
@@ -162,16 +162,16 @@ static int add_clock(struct merge_features *m, struct merge_input *in, struct er
 {
 	struct buf body = { 0 };
 	struct cursor c;
-	int ret;
+	int code;
 
-	ret = perf_file__section(in->file, HEADER_CLOCKID, &body, err);
-	if (!ret) {
+	code = perf_file__section(in->file, HEADER_CLOCKID, &body, err);
+	if (!code) {
 		c = cursor__init(body.data, body.len);
 		m->f.clock_resolution = cursor__u64(&c);
 		body.len = 0;
-		ret = perf_file__section(in->file, HEADER_CLOCK_DATA, &body, err);
+		code = perf_file__section(in->file, HEADER_CLOCK_DATA, &body, err);
 	}
-	if (!ret) {
+	if (!code) {
 		c = cursor__init(body.data, body.len);
 		cursor__u32(&c);
 		if (cursor__u32(&c) == CLOCK_MONOTONIC) {
@@ -180,16 +180,16 @@ static int add_clock(struct merge_features *m, struct merge_input *in, struct er
 		}
 	}
 	buf__free(&body);
-	return ret == -ENOENT ? 0 : ret;
+	return code == -ENOENT ? 0 : code;
 }
 
 static int add_file(struct merge_features *m, struct merge_input *in, struct err *err)
 {
-	int ret = add_tracing(m, &in->info->tracing);
+	int code = add_tracing(m, &in->info->tracing);
 
-	for (size_t i = 0; i < in->info->n_build_ids && !ret; i++)
-		ret = add_build_id(m, &in->info->build_ids[i]);
-	if (ret)
+	for (size_t i = 0; i < in->info->n_build_ids && !code; i++)
+		code = add_build_id(m, &in->info->build_ids[i]);
+	if (code)
 		return merge_out_of_memory(err);
 	return add_blobs(m, in, HEADER_BPF_PROG_INFO, add_prog, err) ?:
 	       add_blobs(m, in, HEADER_BPF_BTF, add_btf, err) ?:

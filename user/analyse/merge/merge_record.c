@@ -164,22 +164,22 @@ int merge_record__append(const struct merge_events *m, const struct merge_input 
 	size_t start = out->len, len;
 	struct perf_event_header h;
 	bool bad = false;
-	int ret;
+	int code;
 
 	if (rec->h->type == PERF_RECORD_SAMPLE)
-		ret = append_sample(m, in, rec, out, &bad);
+		code = append_sample(m, in, rec, out, &bad);
 	else
-		ret = append_other(rec, time, out);
+		code = append_other(rec, time, out);
 	len = out->len - start;
-	if (!ret && bad)
-		ret = perf_file__bad_record(in->file, rec, "its fields do not fit into it", err);
-	else if (!ret && len > UINT16_MAX)
-		ret = -EFBIG;
-	else if (ret)
-		ret = err_set(err, -ENOMEM, "out of memory");
-	if (ret) {
+	if (!code && bad)
+		code = perf_file__bad_record(in->file, rec, "its fields do not fit into it", err);
+	else if (!code && len > UINT16_MAX)
+		code = -EFBIG;
+	else if (code)
+		code = err_set(err, -ENOMEM, "out of memory");
+	if (code) {
 		out->len = start;
-		return ret;
+		return code;
 	}
 	memcpy(&h, out->data + start, sizeof(h));
 	h.size = len;

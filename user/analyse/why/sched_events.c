@@ -7,6 +7,7 @@
 #include "analyse/why/sched_tasks.h"
 #include "common/array.h"
 #include "common/cleanup.h"
+#include "common/lower_bound.h"
 #include "perfdata/format_field.h"
 
 #define FILES_MAX 256
@@ -272,7 +273,7 @@ static int sample_add(struct events_adding *a, const struct sample *s)
 {
 	const struct sched_fields *f;
 	struct sched_event ev = { 0 }, *to;
-	int code;
+	int err;
 
 	if (!s->event || !s->time)
 		return 0;
@@ -285,11 +286,10 @@ static int sample_add(struct events_adding *a, const struct sample *s)
 	ev.file = a->e->n_files - 1;
 	ev.sample = a->samples;
 	ev.has_stack = s->n_ips > 0;
-	code = check_cpu(a, s->cpu);
-	if (!code)
-		code = event_take(a, f, s, &ev);
-	if (code <= 0)
-		return code;
+	err = check_cpu(a, s->cpu);
+	err = err ?: event_take(a, f, s, &ev);
+	if (err <= 0)
+		return err;
 	a->last = s->time > a->last ? s->time : a->last;
 	if (ev.kind == SCHED_SWITCH && !a->first)
 		a->first = s->time;
@@ -324,21 +324,21 @@ static int samples_add(struct events_adding *a)
 {
 	const struct file_info *info = perf_file__info(replay__file(a->r));
 	struct sample s;
-	int code;
+	int err;
 
 	a->fields = calloc(info->n_events ?: 1, sizeof(*a->fields));
 	if (!a->fields)
 		return sched_out_of_memory(a->err);
 	for (size_t i = 0; i < info->n_events; i++)
 		fields_find(a, &info->events[i], &a->fields[i]);
-	while ((code = replay__next(a->r, a->err, &s)) > 0) {
-		code = gap_add(a, s.time) ?: sample_add(a, &s);
-		if (code)
+	while ((err = replay__next(a->r, a->err, &s)) > 0) {
+		err = gap_add(a, s.time) ?: sample_add(a, &s);
+		if (err)
 			break;
 		a->samples += s.event != NULL;
 	}
 	free(a->fields);
-	return code;
+	return err;
 }
 
 static int file_note(struct sched_events *e, const char *path)
@@ -399,17 +399,7 @@ void sched_events__sort(struct sched_events *e)
 
 size_t sched_events__at(const struct sched_events *e, uint64_t time)
 {
-	size_t low = 0, high = e->n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (e->v[mid].time < time)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return LOWER_BOUND(i, e->n, e->v[i].time < time);
 }
 
 struct sched_task *sched_events__task(const struct sched_events *e, uint32_t tid)

@@ -6,6 +6,7 @@
 #include "analyse/why/sched_tasks.h"
 #include "analyse/why/sched_timeline.h"
 #include "common/array.h"
+#include "common/lower_bound.h"
 
 /* Bits of prev_state that are 0 if the task stays runnable, include/trace/events/sched.h */
 #define STATE_BITS 0xff
@@ -534,65 +535,42 @@ const struct cpu_line *sched_timeline__cpu(const struct sched_timeline *t, uint3
 	return cpu < t->n_cpus && t->cpus[cpu].n ? &t->cpus[cpu] : NULL;
 }
 
-/* Index of the first of @n elements of @size whose uint64_t at @offset is above @time. */
-static size_t first_above(const void *v, size_t n, size_t size, size_t offset, uint64_t time)
-{
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (*(const uint64_t *)((const char *)v + mid * size + offset) <= time)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
 size_t task_line__at(const struct task_line *l, uint64_t time)
 {
-	return first_above(l->v, l->n, sizeof(*l->v), offsetof(struct task_span, to), time);
+	return LOWER_BOUND(i, l->n, l->v[i].to <= time);
 }
 
 size_t task_line__reclaim_at(const struct task_line *l, uint64_t time)
 {
-	return first_above(l->reclaims, l->n_reclaims, sizeof(*l->reclaims),
-			   offsetof(struct reclaim_run, to), time);
+	return LOWER_BOUND(i, l->n_reclaims, l->reclaims[i].to <= time);
 }
 
 size_t task_line__spin_at(const struct task_line *l, uint64_t time)
 {
-	return first_above(l->spins, l->n_spins, sizeof(*l->spins), offsetof(struct spin_run, to),
-			   time);
+	return LOWER_BOUND(i, l->n_spins, l->spins[i].to <= time);
 }
 
 size_t cpu_line__at(const struct cpu_line *l, uint64_t time)
 {
-	return first_above(l->v, l->n, sizeof(*l->v), offsetof(struct cpu_run, to), time);
+	return LOWER_BOUND(i, l->n, l->v[i].to <= time);
 }
 
 size_t cpu_line__irq_at(const struct cpu_line *l, uint64_t time)
 {
-	return first_above(l->irqs, l->n_irqs, sizeof(*l->irqs), offsetof(struct irq_run, to),
-			   time);
+	return LOWER_BOUND(i, l->n_irqs, l->irqs[i].to <= time);
 }
 
 bool sched_timeline__is_off(const struct sched_timeline *t, uint32_t cpu, uint64_t time)
 {
 	const struct cpu_line *c = cpu < t->n_cpus ? &t->cpus[cpu] : NULL;
-	size_t i = 0;
+	size_t at = c ? LOWER_BOUND(i, c->n_offs, c->offs[i].to <= time) : 0;
 
-	if (c)
-		i = first_above(c->offs, c->n_offs, sizeof(*c->offs), offsetof(struct off_run, to),
-				time);
-	return c && i < c->n_offs && c->offs[i].from <= time;
+	return c && at < c->n_offs && c->offs[at].from <= time;
 }
 
 uint64_t sched_timeline__first_gap(const struct sched_timeline *t, uint64_t from, uint64_t to)
 {
-	size_t i =
-		first_above(t->gaps, t->n_gaps, sizeof(*t->gaps), offsetof(struct gap, to), from);
+	size_t i = LOWER_BOUND(j, t->n_gaps, t->gaps[j].to <= from);
 
 	if (i == t->n_gaps || t->gaps[i].from >= to)
 		return to;
@@ -601,8 +579,7 @@ uint64_t sched_timeline__first_gap(const struct sched_timeline *t, uint64_t from
 
 uint64_t sched_timeline__lost(const struct sched_timeline *t, uint64_t from, uint64_t to)
 {
-	size_t i =
-		first_above(t->gaps, t->n_gaps, sizeof(*t->gaps), offsetof(struct gap, to), from);
+	size_t i = LOWER_BOUND(j, t->n_gaps, t->gaps[j].to <= from);
 	uint64_t lost = 0;
 
 	for (; i < t->n_gaps && from < to; i++) {

@@ -161,10 +161,10 @@ int why_incident__ask(const json_t *manifest, const char *base, struct err *err,
 		return err_set(err, -ENOMEM, "out of memory");
 	tell_of_trigger(manifest, t, &q);
 	code = add_dumps(w, manifest, base, err);
-	if (!code)
-		code = why_ask(w, manifest_number(subject, "tid"), time_of(t),
-			       manifest_number(t, "window_ns") ?: manifest_number(t, "value_ns"), q,
-			       err);
+	code = code
+		       ?: why_ask(w, manifest_number(subject, "tid"), time_of(t),
+				  manifest_number(t, "window_ns") ?: manifest_number(t, "value_ns"),
+				  q, err);
 	if (code) {
 		why__free(w);
 		return code;

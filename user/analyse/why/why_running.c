@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/lower_bound.h"
 #include "analyse/why/why_impl.h"
 
 #define SPIN_RUNS    1000 /* at most so many runs of a CPU are looked at */
@@ -40,17 +41,7 @@ static void function_count(struct why_node *n, const char *name, const char *cal
 /* Index of its first sample at or after @time */
 static size_t sample_at(const struct why *w, const struct task_line *l, uint64_t time)
 {
-	size_t low = 0, high = l->n_samples;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (w->events.v[l->samples[mid]].time < time)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return LOWER_BOUND(i, l->n_samples, w->events.v[l->samples[i]].time < time);
 }
 
 /* Count the functions in its samples. */

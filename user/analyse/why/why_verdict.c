@@ -264,11 +264,11 @@ int why_verdict__make(struct why_verdict *v, const struct why *w, why_duration_f
 	if (!root->child)
 		return -ENOMEM;
 	err = follow_longest(v, w, root, duration);
-	if (!err)
-		err = buf__printf(&text, "%d %% of %s: %s %s",
-				  (int)((100.0 * v->ns) / root->ns + 0.5),
-				  duration(root->ns, all, sizeof(all)),
-				  why_verdict__name(w, root->key.tid, name), v->text.data);
+	err = err
+		      ?: buf__printf(&text, "%d %% of %s: %s %s",
+				     (int)((100.0 * v->ns) / root->ns + 0.5),
+				     duration(root->ns, all, sizeof(all)),
+				     why_verdict__name(w, root->key.tid, name), v->text.data);
 	if (err) {
 		buf__free(&text);
 		return err;

@@ -84,15 +84,15 @@ static void on_message(struct app_client *c, const struct app_message *m,
 {
 	const struct app *a = (const struct app *)c;
 	struct frbpf_event e = { .time = s->time, .value = m->duration };
-	int r;
+	int err;
 
 	fill_sender(a, m, s, &e);
 	if (inject__is_outside(a->inject, s->pid, &e))
 		return;
 	do {
 		fill_args(a, m, inject__bank(a->inject), &e);
-		r = inject__event(a->inject, &e);
-	} while (r == -EAGAIN);
+		err = inject__event(a->inject, &e);
+	} while (err == -EAGAIN);
 }
 
 static int app_load(struct source *s, const struct source_env *env)

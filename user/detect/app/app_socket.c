@@ -224,19 +224,19 @@ static bool is_abandoned(const struct sockaddr_un *addr)
 static int bind_to(int fd, const struct sockaddr_un *addr)
 {
 	mode_t mask = umask(0);
-	int r = 0;
+	int err = 0;
 
 	if (fchmod(fd, SOCKET_MODE) || bind(fd, (const struct sockaddr *)addr, sizeof(*addr)))
-		r = -errno;
+		err = -errno;
 	umask(mask);
-	return r;
+	return err;
 }
 
 static int open_endpoint(struct endpoint *e)
 {
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_un addr = endpoint_address(e);
-	int one = 1, r;
+	int one = 1, err;
 
 	if (fd < 0)
 		return -errno;
@@ -244,20 +244,20 @@ static int open_endpoint(struct endpoint *e)
 	if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &one, sizeof(one)) ||
 	    setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &one, sizeof(one)))
 		return -errno;
-	r = bind_to(fd, &addr);
-	if (r == -EADDRINUSE && is_abandoned(&addr)) {
+	err = bind_to(fd, &addr);
+	if (err == -EADDRINUSE && is_abandoned(&addr)) {
 		unlink(addr.sun_path);
-		r = bind_to(fd, &addr);
+		err = bind_to(fd, &addr);
 	}
-	if (r)
-		return r;
+	if (err)
+		return err;
 	e->fd = TAKE_FD(fd);
-	r = listener__add(e->socket->listener, e->fd, EPOLLIN, on_datagrams, e);
-	if (r) {
+	err = listener__add(e->socket->listener, e->fd, EPOLLIN, on_datagrams, e);
+	if (err) {
 		unlink(e->at);
 		close(TAKE_FD(e->fd));
 	}
-	return r;
+	return err;
 }
 
 static void close_endpoint(struct endpoint *e)
@@ -272,17 +272,18 @@ static void close_endpoint(struct endpoint *e)
 
 static int open_own(struct app_socket *s, struct err *err)
 {
-	int r;
+	int code;
 
 	if (!s->own.shown[0])
 		return err_set(err, -ENAMETOOLONG,
 			       "the path of the application socket is longer than %zu bytes: "
 			       "choose a shorter base",
 			       PATH_SIZE - 1);
-	r = open_endpoint(&s->own);
-	if (r == -EADDRINUSE)
-		return err_set(err, r, "%s: another process listens there", s->own.shown);
-	return r ? err_set(err, r, "%s: cannot listen: %s", s->own.shown, strerror(-r)) : 0;
+	code = open_endpoint(&s->own);
+	if (code == -EADDRINUSE)
+		return err_set(err, code, "%s: another process listens there", s->own.shown);
+	return code ? err_set(err, code, "%s: cannot listen: %s", s->own.shown, strerror(-code))
+		    : 0;
 }
 
 /* If another recorder has the common path, it keeps it; our own path works in any case. */
@@ -300,7 +301,7 @@ void app_socket__set_common(struct app_socket *s, const char *path)
 
 int app_socket__join(struct app_socket *s, struct app_client *c, struct err *err)
 {
-	int r = 0;
+	int code = 0;
 
 	pthread_mutex_lock(&s->lock);
 	c->next = s->clients;
@@ -309,12 +310,12 @@ int app_socket__join(struct app_socket *s, struct app_client *c, struct err *err
 	if (!s->has_path)
 		return 0;
 	if (s->own.fd < 0)
-		r = open_own(s, err);
-	if (r)
+		code = open_own(s, err);
+	if (code)
 		app_socket__leave(s, c);
 	else
 		open_common(s);
-	return r;
+	return code;
 }
 
 void app_socket__leave(struct app_socket *s, struct app_client *c)

@@ -117,19 +117,17 @@ static int refuse_partition(const char *text, uint64_t dev, struct err *err)
 int block_device__find(const char *text, uint64_t *ret, struct err *err)
 {
 	uint64_t dev;
-	int r = 0;
+	int code = 0;
 
 	if (strncmp(text, "/dev/", 5) == 0)
-		r = find_by_path(text, &dev, err);
+		code = find_by_path(text, &dev, err);
 	else if (!read_numbers(text, &dev))
-		r = find_by_name(text, &dev, err);
-	if (!r)
-		r = refuse_partition(text, dev, err);
-	if (!r)
-		r = refuse_without_requests(text, dev, err);
-	if (!r)
+		code = find_by_name(text, &dev, err);
+	code = code ?: refuse_partition(text, dev, err);
+	code = code ?: refuse_without_requests(text, dev, err);
+	if (!code)
 		*ret = dev;
-	return r;
+	return code;
 }
 
 static bool is_in_memory(int fd)

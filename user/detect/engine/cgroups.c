@@ -53,14 +53,14 @@ int cgroup_set__make(const struct cgroups *c, const struct rule_conf *rules, siz
 		     struct cgroup_set **ret)
 {
 	struct cgroup_set *set = calloc(1, sizeof(*set));
-	int r;
+	int err;
 
 	if (!set)
 		return -ENOMEM;
-	r = text_set__fill(&set->paths, &c->slots, rules, n_rules, FRBPF_MAX_CGROUPS, is_cgroup);
-	if (r) {
+	err = text_set__fill(&set->paths, &c->slots, rules, n_rules, FRBPF_MAX_CGROUPS, is_cgroup);
+	if (err) {
 		free(set);
-		return r;
+		return err;
 	}
 	*ret = set;
 	return 0;
@@ -128,31 +128,31 @@ int cgroup__id(const char *mount, const char *path, uint64_t *ret)
 
 static int watch_cgroups(struct cgroups *c)
 {
-	int r;
+	int err;
 
 	c->skel = cgroups_bpf__open();
 	if (!c->skel)
 		return -errno;
-	r = bpf_map__reuse_fd(c->skel->maps.cgroups, c->ids_fd);
-	r = r ? r : cgroups_bpf__load(c->skel);
-	return r ? r : cgroups_bpf__attach(c->skel);
+	err = bpf_map__reuse_fd(c->skel->maps.cgroups, c->ids_fd);
+	err = err ?: cgroups_bpf__load(c->skel);
+	return err ?: cgroups_bpf__attach(c->skel);
 }
 
 static int start_watching(struct cgroups *c, struct err *err)
 {
 	struct load_log log;
-	int r;
+	int code;
 
 	if (c->skel)
 		return 0;
 	load_log__begin(&log);
-	r = watch_cgroups(c);
+	code = watch_cgroups(c);
 	load_log__end();
-	if (!r)
+	if (!code)
 		return 0;
 	cgroups_bpf__destroy(TAKE_PTR(c->skel));
-	load_error__explain(err, r, &log);
-	return err_prefix(err, r, "cgroups: ");
+	load_error__explain(err, code, &log);
+	return err_prefix(err, code, "cgroups: ");
 }
 
 /* The programs may write the entry when a cgroup comes or goes: repeat until nothing changed. */
@@ -160,7 +160,7 @@ static int resolve_cgroup(const struct cgroups *c, const char *mount, const char
 			  uint32_t index)
 {
 	uint64_t id = 0, again;
-	int r;
+	int err;
 
 	if (cgroup__id(mount, path, &id))
 		id = 0; /* does not exist yet */
@@ -168,8 +168,8 @@ static int resolve_cgroup(const struct cgroups *c, const char *mount, const char
 		again = id;
 		if (bpf_map_update_elem(c->ids_fd, &index, &id, BPF_ANY))
 			return -errno;
-		r = cgroup__id(mount, path, &id);
-		if (r)
+		err = cgroup__id(mount, path, &id);
+		if (err)
 			id = 0;
 	} while (id != again);
 	return 0;
@@ -179,26 +179,26 @@ int cgroup_set__resolve(const struct cgroup_set *set, struct cgroups *c, struct 
 {
 	const struct text_set *paths = &set->paths;
 	char mount[PATH_MAX];
-	int r;
+	int code;
 
 	if (!paths->n)
 		return 0;
 	if (cgroup__mount_point(mount, sizeof(mount)))
 		return err_set(err, -ENOENT,
 			       "a rule names a cgroup, and no cgroup2 file system is mounted here");
-	r = start_watching(c, err);
-	if (r)
-		return r;
+	code = start_watching(c, err);
+	if (code)
+		return code;
 	for (size_t i = 0; i < paths->n; i++) {
 		struct frbpf_cgroup_path key = { "" };
 
 		strncpy(key.text, paths->text[i], sizeof(key.text) - 1);
-		r = bpf_map_update_elem(bpf_map__fd(c->skel->maps.paths), &key, &paths->index[i],
-					BPF_ANY)
-			    ? -errno
-			    : resolve_cgroup(c, mount, paths->text[i], paths->index[i]);
-		if (r)
-			return err_set(err, r, "cgroup %s: %s", paths->text[i], strerror(-r));
+		code = bpf_map_update_elem(bpf_map__fd(c->skel->maps.paths), &key, &paths->index[i],
+					   BPF_ANY)
+			       ? -errno
+			       : resolve_cgroup(c, mount, paths->text[i], paths->index[i]);
+		if (code)
+			return err_set(err, code, "cgroup %s: %s", paths->text[i], strerror(-code));
 	}
 	return 0;
 }

@@ -20,15 +20,15 @@ static void empty_map(const struct bpf_map *map)
 
 int due_look__make(const struct due_look *l)
 {
-	int r;
+	int err;
 
 	*l->n_due = 0;
-	r = source__iterate_over(l->collect, l->table_fd);
-	if (r || !*l->n_due)
-		return r;
-	r = source__iterate(l->tasks);
-	if (!r && bpf_program__autoload(l->rest))
-		r = source__iterate_over(l->rest, bpf_map__fd(l->due_tasks));
+	err = source__iterate_over(l->collect, l->table_fd);
+	if (err || !*l->n_due)
+		return err;
+	err = source__iterate(l->tasks);
+	if (!err && bpf_program__autoload(l->rest))
+		err = source__iterate_over(l->rest, bpf_map__fd(l->due_tasks));
 	empty_map(l->due_tasks);
-	return r;
+	return err;
 }

@@ -242,7 +242,7 @@ static void learners__on_timer(void *arg, uint32_t events)
 /* Start the timer, with the first rule that learns. */
 static int learners__listen(struct learners *l)
 {
-	int r;
+	int err;
 
 	if (l->timer < 0)
 		l->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -250,9 +250,9 @@ static int learners__listen(struct learners *l)
 		return -errno;
 	if (l->listens)
 		return 0;
-	r = listener__add(l->listener, l->timer, EPOLLIN, learners__on_timer, l);
-	l->listens = !r;
-	return r;
+	err = listener__add(l->listener, l->timer, EPOLLIN, learners__on_timer, l);
+	l->listens = !err;
+	return err;
 }
 
 /* ---- rules come and go ---- */

@@ -65,14 +65,14 @@ static uint64_t next_look(const struct frbpf_look *done, uint64_t lowest)
 static int look__make(struct source *s)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
-	int r;
+	int err;
 
 	s->looking->now = now_ns();
 	s->looking->next = UINT64_MAX;
 	s->looking->bank = s->control->generation & 1;
 	s->looking->source = s->ops->source;
-	r = look_bank(s)->min_pending == UINT64_MAX ? 0 : s->ops->look(s);
-	return r ? r : bpf_prog_test_run_opts(s->look_end_fd, &opts);
+	err = look_bank(s)->min_pending == UINT64_MAX ? 0 : s->ops->look(s);
+	return err ?: bpf_prog_test_run_opts(s->look_end_fd, &opts);
 }
 
 static void on_timer(void *arg, uint32_t events)
@@ -97,7 +97,7 @@ static void on_timer(void *arg, uint32_t events)
 int look__prepare(struct source *s)
 {
 	struct look *l = s->look;
-	int r;
+	int err;
 
 	if (!l) {
 		l = calloc(1, sizeof(*l));
@@ -113,9 +113,9 @@ int look__prepare(struct source *s)
 	}
 	if (l->listens)
 		return 0;
-	r = listener__add(l->listener, l->timer, EPOLLIN, on_timer, l);
-	l->listens = !r;
-	return r;
+	err = listener__add(l->listener, l->timer, EPOLLIN, on_timer, l);
+	l->listens = !err;
+	return err;
 }
 
 void look__hold(struct look *l)

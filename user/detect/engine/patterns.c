@@ -27,15 +27,15 @@ int pattern_set__make(const struct slots *cur, const struct rule_conf *rules, si
 		      struct pattern_set **ret)
 {
 	struct pattern_set *set = calloc(1, sizeof(*set));
-	int r;
+	int err;
 
 	if (!set)
 		return -ENOMEM;
 	/* the map has room for the patterns of two sets */
-	r = text_set__fill(&set->texts, cur, rules, n_rules, FRBPF_MAX_PATH_GLOBS, is_pattern);
-	if (r) {
+	err = text_set__fill(&set->texts, cur, rules, n_rules, FRBPF_MAX_PATH_GLOBS, is_pattern);
+	if (err) {
 		free(set);
-		return r;
+		return err;
 	}
 	*ret = set;
 	return 0;

@@ -79,31 +79,33 @@ int rate_keys__new(int *ret_cooling_fd, int *ret_counting_fd, int *ret_sharing_f
 {
 	int *const fds[] = { ret_cooling_fd, ret_counting_fd, ret_sharing_fd };
 	struct rate_keys *k = calloc(1, sizeof(*k));
-	int r = 0;
+	int fd = 0, err = 0;
 
 	if (!k)
 		return -ENOMEM;
 	k->due = UINT64_MAX;
-	for (int i = 0; i < KINDS && r >= 0; i++) {
-		r = outer_map(&kinds[i]);
-		if (r >= 0)
-			k->outer[i] = *fds[i] = r;
-	}
-	if (r >= 0) {
-		r = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "frbpf_keyed", 0, 0, FRBPF_KEYED_SIZE,
-				   NULL);
-		if (r >= 0)
-			k->keyed = *ret_keyed_fd = r;
+	for (int i = 0; i < KINDS && fd >= 0; i++) {
+		fd = outer_map(&kinds[i]);
+		if (fd >= 0)
+			k->outer[i] = *fds[i] = fd;
 		else
-			r = -errno;
+			err = fd;
 	}
-	if (r >= 0) {
+	if (!err) {
+		fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "frbpf_keyed", 0, 0, FRBPF_KEYED_SIZE,
+				    NULL);
+		if (fd >= 0)
+			k->keyed = *ret_keyed_fd = fd;
+		else
+			err = -errno;
+	}
+	if (!err) {
 		k->ring = ring_buffer__new(k->keyed, on_keyed, NULL, NULL);
-		r = k->ring ? 0 : -errno;
+		err = k->ring ? 0 : -errno;
 	}
-	if (r < 0) {
+	if (err) {
 		rate_keys__free(k);
-		return r;
+		return err;
 	}
 	*ret = k;
 	return 0;

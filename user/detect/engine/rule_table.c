@@ -135,9 +135,9 @@ static int place_strings(struct rule_table *t, struct frbpf_rule *rule, enum frb
 			 const struct expr *e, const struct cgroup_set *cgroups,
 			 const struct pattern_set *patterns)
 {
-	int r = 0;
+	int err = 0;
 
-	for (uint32_t i = 0; i < e->n_nodes && !r; i++) {
+	for (uint32_t i = 0; i < e->n_nodes && !err; i++) {
 		struct frbpf_node *n = &rule->nodes[i];
 		const struct expr_field_desc *f = expr_field__of(source, n->field);
 		uint32_t index;
@@ -146,19 +146,19 @@ static int place_strings(struct rule_table *t, struct frbpf_rule *rule, enum frb
 			n->val[0] = index;
 		else if (n->field == FRBPF_FIELD_CGROUP_PATH || n->field == FRBPF_FIELD_EXE ||
 			 n->field == FRBPF_FIELD_PATH)
-			r = -EINVAL;
+			err = -EINVAL;
 		else if (n->op == FRBPF_OP_GLOB || n->op == FRBPF_OP_NO_GLOB)
-			r = add_glob(t, e->strings[n->val[0]], &n->val[0]);
+			err = add_glob(t, e->strings[n->val[0]], &n->val[0]);
 		else if (f && f->type == EXPR_DEVICE)
-			r = place_device(e->strings[n->val[0]], n);
+			err = place_device(e->strings[n->val[0]], n);
 		else if (n->field != FRBPF_FIELD_CGROUP)
 			continue;
 		else if (cgroups && cgroup_set__has(cgroups, e->strings[n->val[0]], &index))
 			n->val[0] = index;
 		else
-			r = -EINVAL;
+			err = -EINVAL;
 	}
-	return r;
+	return err;
 }
 
 /*
@@ -224,7 +224,7 @@ int rule_table__build(const struct when *when, const struct rule_conf *rules, si
 				   .min_silence = UINT64_MAX };
 	const struct when *whens[FRBPF_MAX_RULES];
 	struct frbpf_rule rule;
-	int r;
+	int err;
 
 	ret->n_globs = 0;
 	memset(ret->args, 0, sizeof(ret->args));
@@ -233,12 +233,12 @@ int rule_table__build(const struct when *when, const struct rule_conf *rules, si
 			continue;
 		if (bank.n_rules == FRBPF_MAX_RULES)
 			return -E2BIG;
-		r = fill_rule(&rule, &rules[i], slots[i]);
-		if (!r)
-			r = place_strings(ret, &rule, when->source, &rules[i].expr, cgroups,
-					  patterns);
-		if (r)
-			return r;
+		err = fill_rule(&rule, &rules[i], slots[i]);
+		err = err
+			      ?: place_strings(ret, &rule, when->source, &rules[i].expr, cgroups,
+					       patterns);
+		if (err)
+			return err;
 		for (uint32_t k = 0; k < rules[i].args.n; k++)
 			ret->args[rules[i].args.v[k].slot] = &rules[i].args.v[k];
 		insert_rule(ret->rules, whens, bank.n_rules++, &rule, &rules[i].when);

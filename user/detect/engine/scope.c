@@ -30,30 +30,30 @@ static int attach_scope(struct scope_bpf *skel)
 
 static int load_and_attach(struct scope *s)
 {
-	int r;
+	int err;
 
 	s->skel = scope_bpf__open();
 	if (!s->skel)
 		return -errno;
-	r = scope_bpf__load(s->skel);
-	return r ? r : attach_scope(s->skel);
+	err = scope_bpf__load(s->skel);
+	return err ?: attach_scope(s->skel);
 }
 
 int scope__open(struct err *err, struct scope **ret)
 {
 	struct scope *s = calloc(1, sizeof(*s));
 	struct load_log log;
-	int r;
+	int code;
 
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
 	load_log__begin(&log);
-	r = load_and_attach(s);
+	code = load_and_attach(s);
 	load_log__end();
-	if (r) {
+	if (code) {
 		scope__free(s);
-		load_error__explain(err, r, &log);
-		return err_prefix(err, r, "scope: ");
+		load_error__explain(err, code, &log);
+		return err_prefix(err, code, "scope: ");
 	}
 	*ret = s;
 	return 0;
@@ -77,13 +77,14 @@ int scope__add(struct scope *s, pid_t pid, struct err *err)
 {
 	_cleanup_close_ int pidfd = syscall(SYS_pidfd_open, pid, 0);
 	uint32_t in = 1;
-	int r;
+	int code;
 
 	if (pidfd < 0)
 		return err_set(err, -errno, "process %d: %s", pid, strerror(errno));
-	r = bpf_map_update_elem(scope__map_fd(s), &pidfd, &in, BPF_ANY) ? -errno : 0;
-	r = r ? r : source__iterate(s->skel->progs.scope_threads);
-	return r ? err_set(err, r, "process %d cannot be followed: %s", pid, strerror(-r)) : 0;
+	code = bpf_map_update_elem(scope__map_fd(s), &pidfd, &in, BPF_ANY) ? -errno : 0;
+	code = code ?: source__iterate(s->skel->progs.scope_threads);
+	return code ? err_set(err, code, "process %d cannot be followed: %s", pid, strerror(-code))
+		    : 0;
 }
 
 uint64_t scope__missing(const struct scope *s)

@@ -40,13 +40,13 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 
 	for (size_t i = 0; i < ARRAY_SIZE(shared); i++) {
 		struct bpf_map *map = bpf_object__find_map_by_name(obj, shared[i].name);
-		int r;
+		int err;
 
 		if (shared[i].fd < 0) /* nobody looks into it */
 			continue;
-		r = map ? bpf_map__reuse_fd(map, shared[i].fd) : -ENOENT;
-		if (r)
-			return r;
+		err = map ? bpf_map__reuse_fd(map, shared[i].fd) : -ENOENT;
+		if (err)
+			return err;
 	}
 	return give_room(obj, "rules", 2 * s->max_rules)
 		       ?: give_room(obj, "globs", 2 * s->max_globs);
@@ -110,13 +110,13 @@ int source__attach(const struct source_link *order, size_t n)
 int source__attach_waits(struct bpf_program *newtask, struct bpf_link **newtask_link,
 			 struct bpf_program *tasks, const struct source_link *order, size_t n)
 {
-	int r;
+	int err;
 
 	*newtask_link = bpf_program__attach_trace(newtask);
 	if (!*newtask_link)
 		return -errno;
-	r = source__iterate(tasks);
-	return r ? r : source__attach(order, n);
+	err = source__iterate(tasks);
+	return err ?: source__attach(order, n);
 }
 
 /* Tell the programs our own ids: we are never a subject. */
@@ -129,12 +129,11 @@ static int learn_self(struct source *s)
 
 static int load_source(struct source *s, const struct source_env *env)
 {
-	int r = s->ops->load(s, env);
+	int err = s->ops->load(s, env);
 
-	if (!r)
-		r = learn_self(s);
-	if (r)
-		return r;
+	err = err ?: learn_self(s);
+	if (err)
+		return err;
 	/* Attached without a rule: nothing fires before the first flip. */
 	for (int i = 0; i < 2; i++)
 		s->control->bank[i].min_threshold = s->control->bank[i].min_pending =
@@ -165,7 +164,7 @@ int source__open(const struct source_ops *ops, const char *target, const struct 
 	struct source *s = calloc(1, sizeof(*s));
 	struct err words = { "" };
 	struct load_log log;
-	int r;
+	int code;
 
 	if (!s)
 		return err_set(err, -ENOMEM, "%s: out of memory", ops->name);
@@ -180,15 +179,16 @@ int source__open(const struct source_ops *ops, const char *target, const struct 
 		s->max_globs = room_for(table->n_globs, FRBPF_MAX_GLOBS);
 	}
 	load_log__begin(&log);
-	r = target && !s->target ? -ENOMEM : load_source(s, env);
+	code = target && !s->target ? -ENOMEM : load_source(s, env);
 	load_log__end();
-	if (r) {
+	if (code) {
 		source__free(s);
 		if (words.msg[0])
-			err_set(err, r, "%s", words.msg);
+			err_set(err, code, "%s", words.msg);
 		else
-			load_error__explain(err, r, &log);
-		return err_prefix(err, r, "%s%s%s: ", ops->name, target ? ":" : "", target ?: "");
+			load_error__explain(err, code, &log);
+		return err_prefix(err, code, "%s%s%s: ", ops->name, target ? ":" : "",
+				  target ?: "");
 	}
 	s->err = NULL;
 	*ret = s;
@@ -208,20 +208,20 @@ static int write_bank(struct source *s, const struct rule_table *table, struct e
 		uint32_t key = 2 * i + idle;
 
 		if (bpf_map_update_elem(s->rules_fd, &key, &table->rules[i], BPF_ANY)) {
-			int r = -errno;
+			int code = -errno;
 
-			return err_set(err, r, "%s: cannot write rule %u: %s", s->ops->name, i,
-				       strerror(-r));
+			return err_set(err, code, "%s: cannot write rule %u: %s", s->ops->name, i,
+				       strerror(-code));
 		}
 	}
 	for (uint32_t i = 0; i < table->n_globs; i++) {
 		uint32_t key = 2 * i + idle;
 
 		if (bpf_map_update_elem(s->globs_fd, &key, &table->globs[i], BPF_ANY)) {
-			int r = -errno;
+			int code = -errno;
 
-			return err_set(err, r, "%s: cannot write the pattern %s: %s", s->ops->name,
-				       table->patterns[i], strerror(-r));
+			return err_set(err, code, "%s: cannot write the pattern %s: %s",
+				       s->ops->name, table->patterns[i], strerror(-code));
 		}
 	}
 	s->control->bank[idle] = table->bank;
@@ -230,19 +230,19 @@ static int write_bank(struct source *s, const struct rule_table *table, struct e
 
 int source__write(struct source *s, const struct rule_table *table, struct err *err)
 {
-	int r = 0;
+	int code = 0;
 
 	if (table->bank.min_pending != UINT64_MAX && !s->ops->look)
-		r = -EOPNOTSUPP;
+		code = -EOPNOTSUPP;
 	else if (table->bank.min_pending != UINT64_MAX || table->bank.min_silence != UINT64_MAX)
-		r = look__prepare(s);
-	if (r)
-		return err_set(err, r, "%s: cannot check what is pending or absent: %s",
-			       s->ops->name, strerror(-r));
+		code = look__prepare(s);
+	if (code)
+		return err_set(err, code, "%s: cannot check what is pending or absent: %s",
+			       s->ops->name, strerror(-code));
 	look__hold(s->look);
-	r = write_bank(s, table, err);
+	code = write_bank(s, table, err);
 	look__go_on(s->look);
-	return r;
+	return code;
 }
 
 void source__flip(struct source *s)

@@ -41,17 +41,17 @@ static int text_set_add(struct text_set *set, const char *text, uint32_t kind, s
 int text_set__fill(struct text_set *set, const struct slots *cur, const struct rule_conf *rules,
 		   size_t n_rules, size_t max, text_set_takes takes)
 {
-	int r = 0;
+	int err = 0;
 
 	for (size_t i = 0; i < n_rules; i++) {
 		const struct expr *e = &rules[i].expr;
 
-		for (uint32_t k = 0; k < e->n_nodes && !r; k++) {
+		for (uint32_t k = 0; k < e->n_nodes && !err; k++) {
 			uint32_t kind = 0;
 
 			if (takes(&e->nodes[k], &kind))
-				r = text_set_add(set, e->strings[e->nodes[k].val[0]], kind, max);
+				err = text_set_add(set, e->strings[e->nodes[k].val[0]], kind, max);
 		}
 	}
-	return r ? r : slots__assign(cur, set->id, set->n, &set->slots, set->index, set->fresh);
+	return err ?: slots__assign(cur, set->id, set->n, &set->slots, set->index, set->fresh);
 }

@@ -68,28 +68,28 @@ int together__make(const struct rule_conf *rules, size_t n, const uint32_t *slot
 	struct together t = { .units = calloc(n * WHEN_MAX_PARTS + 1, sizeof(*t.units)),
 			      .slots = calloc(n * WHEN_MAX_PARTS + 1, sizeof(*t.slots)) };
 	size_t n_own;
-	int r = t.units && t.slots ? 0 : err_set(err, -ENOMEM, "out of memory");
+	int code = t.units && t.slots ? 0 : err_set(err, -ENOMEM, "out of memory");
 
-	for (size_t i = 0; i < n && !r; i++) {
+	for (size_t i = 0; i < n && !code; i++) {
 		if (rules[i].when.parts.n)
 			continue;
 		t.units[t.n] = rules[i];
 		t.slots[t.n++] = slots[i];
 	}
-	r = r ?: number_parts(&t, rules, n, err);
+	code = code ?: number_parts(&t, rules, n, err);
 	/* after the rules that they are about, so that these come first if thresholds are equal */
 	n_own = t.n;
-	for (size_t i = 0; i < n && !r; i++) {
+	for (size_t i = 0; i < n && !code; i++) {
 		const struct when_parts *parts = &rules[i].when.parts;
 
 		for (uint32_t k = parts->ordered ? parts->n - 1 : 0; k < parts->n; k++)
 			add_unit(&t, n_own, &rules[i], slots[i], k);
 	}
-	if (r)
+	if (code)
 		together__free(&t);
 	else
 		*ret = t;
-	return r;
+	return code;
 }
 
 void together__order(const struct together *t, size_t *ret)

@@ -117,11 +117,11 @@ static int leave_out(struct feed *f, const struct feed_programs *p)
 static int programs_load(struct feed *f, enum feed_kind kind, uint16_t event_type)
 {
 	struct feed_programs *p = &f->of[kind];
-	int r = feed_ops[kind].open(p, event_type);
+	int err = feed_ops[kind].open(p, event_type);
 
-	r = r ?: bpf_map__set_max_entries(p->out, cpus__n_possible());
-	r = r ?: leave_out(f, p);
-	return r ?: bpf_object__load_skeleton(p->skeleton);
+	err = err ?: bpf_map__set_max_entries(p->out, cpus__n_possible());
+	err = err ?: leave_out(f, p);
+	return err ?: bpf_object__load_skeleton(p->skeleton);
 }
 
 int feed__new(struct feed **ret)
@@ -133,15 +133,15 @@ int feed__new(struct feed **ret)
 int feed__load(struct feed *f, enum feed_kind kind, uint16_t event_type, struct err *err)
 {
 	struct load_log log;
-	int r;
+	int code;
 
 	load_log__begin(&log);
-	r = programs_load(f, kind, event_type);
+	code = programs_load(f, kind, event_type);
 	load_log__end();
-	if (!r)
+	if (!code)
 		return 0;
 	programs_free(f, kind);
-	return load_error__explain(err, r, &log);
+	return load_error__explain(err, code, &log);
 }
 
 const char *feed__lacking(const struct feed *f)
@@ -162,14 +162,14 @@ int feed__send(struct feed *f, enum feed_kind kind, int cpu, int fd)
 int feed__attach(struct feed *f, struct err *err)
 {
 	struct load_log log;
-	int r = 0;
+	int code = 0;
 
 	load_log__begin(&log);
-	for (size_t kind = 0; kind < FEED_KINDS && !r; kind++)
+	for (size_t kind = 0; kind < FEED_KINDS && !code; kind++)
 		if (f->of[kind].skel)
-			r = bpf_object__attach_skeleton(f->of[kind].skeleton);
+			code = bpf_object__attach_skeleton(f->of[kind].skeleton);
 	load_log__end();
-	return r ? load_error__explain(err, r, &log) : 0;
+	return code ? load_error__explain(err, code, &log) : 0;
 }
 
 void feed__free(struct feed *f)

@@ -55,25 +55,25 @@ static int open_rings(const struct perf_event_attr *attr, const char *filter,
 	_cleanup_free_ int *cpus = NULL;
 	size_t n_cpus = 0;
 	unsigned int epoch = cpus__epoch();
-	int code = r ? cpus__online(&cpus, &n_cpus) : -ENOMEM;
+	int err = r ? cpus__online(&cpus, &n_cpus) : -ENOMEM;
 
-	if (!code) {
+	if (!err) {
 		r->epoch = epoch;
 		r->rings = calloc(n_cpus, sizeof(*r->rings));
-		code = r->rings ? 0 : -ENOMEM;
+		err = r->rings ? 0 : -ENOMEM;
 	}
-	for (size_t i = 0; i < n_cpus && !code; i++) {
-		code = open_ring(&r->rings[r->n++], attr, cpus[i], filter);
-		if (code == -ENODEV) { /* went offline meanwhile */
+	for (size_t i = 0; i < n_cpus && !err; i++) {
+		err = open_ring(&r->rings[r->n++], attr, cpus[i], filter);
+		if (err == -ENODEV) { /* went offline meanwhile */
 			r->n--;
-			code = 0;
+			err = 0;
 		}
 	}
-	if (code)
+	if (err)
 		event_ring__close(r);
 	else
 		*ret = r;
-	return code;
+	return err;
 }
 
 int event_ring__open(uint64_t id, const char *filter, struct event_ring **ret, struct err *err)
@@ -89,9 +89,9 @@ int event_ring__open(uint64_t id, const char *filter, struct event_ring **ret, s
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};
-	int r = open_rings(&attr, filter, ret);
+	int code = open_rings(&attr, filter, ret);
 
-	return r ? err_set(err, r, "cannot open a perf event on it: %s", strerror(-r)) : 0;
+	return code ? err_set(err, code, "cannot open a perf event on it: %s", strerror(-code)) : 0;
 }
 
 bool event_ring__is_stale(const struct event_ring *r)

@@ -39,8 +39,7 @@ int inject__load(struct source *s, const struct source_env *env, struct inject *
 		return -errno;
 	i->skel->rodata->daemon_pidns = env->pidns;
 	err = source__prepare(s, i->skel->obj, env);
-	if (!err)
-		err = inject_bpf__load(i->skel);
+	err = err ?: inject_bpf__load(i->skel);
 	if (err)
 		return err;
 	source__bind(s, i->skel);
@@ -93,15 +92,15 @@ bool inject__is_outside(const struct inject *i, pid_t pid, const struct frbpf_ev
 int inject__event(struct inject *i, const struct frbpf_event *e)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
-	int r;
+	int err;
 
 	pthread_mutex_lock(&i->lock);
 	i->skel->bss->event = *e;
 	if (!e->source)
 		i->skel->bss->event.source = i->source;
-	r = bpf_prog_test_run_opts(bpf_program__fd(i->skel->progs.inject), &opts);
+	err = bpf_prog_test_run_opts(bpf_program__fd(i->skel->progs.inject), &opts);
 	pthread_mutex_unlock(&i->lock);
-	return r < 0 ? r : -(int)opts.retval;
+	return err < 0 ? err : -(int)opts.retval;
 }
 
 void inject__free(struct inject *i)

@@ -88,32 +88,32 @@ static void close_listener_fds(struct listener *l)
 static int create_thread(struct listener *l)
 {
 	sigset_t all, old;
-	int r;
+	int err;
 
 	/* another thread reads signals; but SIGSYS of a refused call must reach its caller */
 	sigfillset(&all);
 	sigdelset(&all, SIGSYS);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
-	r = -pthread_create(&l->thread, NULL, listen_thread, l);
+	err = -pthread_create(&l->thread, NULL, listen_thread, l);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (!r)
+	if (!err)
 		pthread_setname_np(l->thread, LISTENER_NAME);
-	return r;
+	return err;
 }
 
 static int start_listener(struct listener *l)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
-	int r = 0;
+	int err = 0;
 
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
 	l->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (l->epoll < 0 || l->stop < 0 || epoll_ctl(l->epoll, EPOLL_CTL_ADD, l->stop, &ev) < 0)
-		r = -errno;
-	r = r ?: create_thread(l);
-	if (r)
+		err = -errno;
+	err = err ?: create_thread(l);
+	if (err)
 		close_listener_fds(l);
-	return r;
+	return err;
 }
 
 static void stop_thread(struct listener *l)
@@ -127,26 +127,26 @@ int listener__add(struct listener *l, int fd, uint32_t events, listener_fn fn, v
 {
 	struct entry *e = calloc(1, sizeof(*e));
 	struct epoll_event ev = { .events = events };
-	int r = 0;
+	int err = 0;
 
 	if (!e)
 		return -ENOMEM;
 	pthread_mutex_lock(&l->lock);
 	if (l->epoll < 0)
-		r = start_listener(l);
-	if (!r) {
+		err = start_listener(l);
+	if (!err) {
 		*e = (struct entry){ l->entries, ++l->last_id, fd, fn, arg };
 		ev.data.u64 = e->id;
-		r = epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
+		err = epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
 	}
-	if (!r)
+	if (!err)
 		l->entries = e;
 	else
 		free(e);
 	if (!l->entries && l->epoll >= 0)
 		stop_thread(l); /* without entries the thread does not wait for the lock */
 	pthread_mutex_unlock(&l->lock);
-	return r;
+	return err;
 }
 
 void listener__remove(struct listener *l, int fd)

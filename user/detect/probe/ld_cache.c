@@ -46,7 +46,7 @@ int ld_cache__each(const void *data, size_t len,
 {
 	const char *base = memmem(data, len, MAGIC, sizeof(MAGIC) - 1);
 	struct header h;
-	int r = 0;
+	int err = 0;
 
 	len -= base ? (size_t)(base - (const char *)data) : 0;
 	if (!base || len < sizeof(h))
@@ -54,7 +54,7 @@ int ld_cache__each(const void *data, size_t len,
 	memcpy(&h, base, sizeof(h));
 	if (h.n > (len - sizeof(h)) / sizeof(struct entry))
 		return -EINVAL;
-	for (uint32_t i = 0; i < h.n && !r; i++) {
+	for (uint32_t i = 0; i < h.n && !err; i++) {
 		const char *name, *path;
 		struct entry e;
 
@@ -64,7 +64,7 @@ int ld_cache__each(const void *data, size_t len,
 		name = text_at(base, len, e.name);
 		path = text_at(base, len, e.path);
 		if (name && path)
-			r = fn(name, path, arg);
+			err = fn(name, path, arg);
 	}
-	return r;
+	return err;
 }

@@ -137,18 +137,18 @@ static int look_at_process(struct search *s, const char *pid)
 {
 	char path[32 + NAME_MAX];
 	struct buf maps = { 0 };
-	int r = 0;
+	int err = 0;
 
 	snprintf(path, sizeof(path), "/proc/%s/maps", pid);
 	if (!buf__read_file(&maps, path, MAPS_MAX) && maps.len) {
 		char *line = maps.data, *save = NULL;
 
-		for (line = strtok_r(line, "\n", &save); line && !r;
+		for (line = strtok_r(line, "\n", &save); line && !err;
 		     line = strtok_r(NULL, "\n", &save))
-			r = look_at_map(s, pid, line);
+			err = look_at_map(s, pid, line);
 	}
 	buf__free(&maps);
-	return r;
+	return err;
 }
 
 static int search_processes(struct search *s)
@@ -156,42 +156,42 @@ static int search_processes(struct search *s)
 	RAISED_RIGHTS(RIGHTS_PROCESSES);
 	DIR *dir = opendir("/proc");
 	struct dirent *e;
-	int r = 0;
+	int err = 0;
 
 	if (!dir)
 		return -errno;
-	while (!r && (e = readdir(dir))) {
+	while (!err && (e = readdir(dir))) {
 		if (isdigit((unsigned char)e->d_name[0]))
-			r = look_at_process(s, e->d_name);
+			err = look_at_process(s, e->d_name);
 	}
 	closedir(dir);
-	return r;
+	return err;
 }
 
 static int find_in_processes(const char *path, struct probe_files *ret, struct err *err)
 {
 	struct search s = { .pattern = path, .any = !strcmp(path, "*"), .found = ret };
-	int r = search_processes(&s);
+	int code = search_processes(&s);
 
 	ret->searched = true;
-	if (r == -E2BIG)
-		return err_set(err, r, "more than %d files of running processes match %s",
+	if (code == -E2BIG)
+		return err_set(err, code, "more than %d files of running processes match %s",
 			       PROBE_FILES_MAX, path);
-	if (r == -ETIMEDOUT)
-		return err_set(err, r,
+	if (code == -ETIMEDOUT)
+		return err_set(err, code,
 			       "%s: %u files of running processes cannot be read: their file "
 			       "systems do not answer",
 			       path, s.n_hung);
-	if (r)
-		return err_set(err, r, "/proc: %s", strerror(-r));
+	if (code)
+		return err_set(err, code, "/proc: %s", strerror(-code));
 	if (ret->n)
 		return 0;
-	r = geteuid() ? -EACCES : -ENOENT;
+	code = geteuid() ? -EACCES : -ENOENT;
 	if (!strpbrk(path, "*?["))
-		return err_set(err, r, "%s: no such file, and no running process%s has one", path,
-			       geteuid() ? " that you may inspect" : "");
+		return err_set(err, code, "%s: no such file, and no running process%s has one",
+			       path, geteuid() ? " that you may inspect" : "");
 	return err_set(
-		err, r,
+		err, code,
 		"no running process%s has mapped a file that matches %s: a glob is looked up "
 		"when the rules are loaded",
 		geteuid() ? " that you may inspect" : "", path);
@@ -290,48 +290,51 @@ static int find_library_files(const char *name, struct probe_files *ret, struct 
 {
 	_cleanup_free_ struct library *lib = calloc(1, sizeof(*lib));
 	char program[PATH_MAX] = "";
-	int r;
+	int code;
 
 	if (!lib)
 		return err_set(err, -ENOMEM, "out of memory");
 	lib->name = name;
-	r = find_library(lib);
-	if (r == -EINVAL)
-		return err_set(err, r,
+	code = find_library(lib);
+	if (code == -EINVAL)
+		return err_set(err, code,
 			       "there are several libraries %s: write the whole name, such as %s",
 			       name, lib->soname);
-	if (!r)
-		r = add_path(ret, lib->path);
+	if (!code)
+		code = add_path(ret, lib->path);
 	else
-		r = find_program(name, program, sizeof(program)) ? add_path(ret, program) : -ENOENT;
-	if (r == -ENOENT)
-		return err_set(err, r,
+		code = find_program(name, program, sizeof(program)) ? add_path(ret, program)
+								    : -ENOENT;
+	if (code == -ENOENT)
+		return err_set(err, code,
 			       "there is no library or program '%s' here: write its absolute path",
 			       name);
-	return r ? err_set(err, r, "%s: %s", lib->soname[0] ? lib->path : program, strerror(-r))
-		 : 0;
+	return code ? err_set(err, code, "%s: %s", lib->soname[0] ? lib->path : program,
+			      strerror(-code))
+		    : 0;
 }
 
 int probe_files__find(const char *path, struct probe_files *ret, struct err *err)
 {
 	struct probe_files found = { 0 };
-	int r;
+	int code;
 
 	if (path[0] != '/' && strcmp(path, "*") != 0) {
-		r = find_library_files(path, &found, err);
+		code = find_library_files(path, &found, err);
 	} else if (strpbrk(path, "*?[")) {
-		r = find_in_processes(path, &found, err);
+		code = find_in_processes(path, &found, err);
 	} else {
-		r = add_path(&found, path);
-		if (r == -ENOENT)
-			r = find_in_processes(path, &found, err);
-		else if (r)
-			err_set(err, r, "%s: %s", path,
-				r == -ETIMEDOUT ? "its file system does not answer" : strerror(-r));
+		code = add_path(&found, path);
+		if (code == -ENOENT)
+			code = find_in_processes(path, &found, err);
+		else if (code)
+			err_set(err, code, "%s: %s", path,
+				code == -ETIMEDOUT ? "its file system does not answer"
+						   : strerror(-code));
 	}
-	if (r) {
+	if (code) {
 		probe_files__free(&found);
-		return r;
+		return code;
 	}
 	*ret = found;
 	return 0;

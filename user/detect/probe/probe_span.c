@@ -49,29 +49,29 @@ static int check_probe_key(const struct probe_target *t, const char *name, struc
 static int check_probe_keys(const struct probe_span_target *t, const struct probe_target *start,
 		      const struct probe_target *end, struct err *err)
 {
-	int r = 0;
+	int code = 0;
 
-	for (uint32_t i = 0; i < t->keys.n_keys && !r; i++)
-		r = check_probe_key(start, t->keys.keys[i].start, err)
+	for (uint32_t i = 0; i < t->keys.n_keys && !code; i++)
+		code = check_probe_key(start, t->keys.keys[i].start, err)
 			    ?: check_probe_key(end, t->keys.keys[i].end, err);
-	return r;
+	return code;
 }
 
 static int probe_span_check(enum frbpf_source source, const char *target, struct err *err)
 {
 	struct probe_target *found[2] = { NULL, NULL };
 	struct probe_span_target t;
-	int r = probe_span_target__parse(target, &t);
+	int code = probe_span_target__parse(target, &t);
 
-	if (r)
-		return err_set(err, r, "%s", strerror(-r));
-	for (int i = 0; i < 2 && !r; i++)
-		r = probe_target__find(t.end[i].source, t.end[i].target, &found[i], err);
-	r = r ?: check_probe_keys(&t, found[0], found[1], err);
+	if (code)
+		return err_set(err, code, "%s", strerror(-code));
+	for (int i = 0; i < 2 && !code; i++)
+		code = probe_target__find(t.end[i].source, t.end[i].target, &found[i], err);
+	code = code ?: check_probe_keys(&t, found[0], found[1], err);
 	probe_target__free(found[0]);
 	probe_target__free(found[1]);
 	probe_span_target__free(&t);
-	return r;
+	return code;
 }
 
 static bool probe_span_is_stale(const struct source *s)
@@ -100,7 +100,7 @@ static int each_place(struct probe_span *p, int end,
 	struct frbpf_usdt_place regs = { .n_args = ARRAY_SIZE(arg_regs) };
 	const struct probe_target *t = p->end[end]->target;
 	uint32_t index = 0;
-	int r = 0;
+	int err = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(arg_regs); i++)
 		regs.arg[i] = (struct frbpf_usdt_arg){ .kind = FRBPF_SDT_REG, .reg = arg_regs[i] };
@@ -114,13 +114,13 @@ static int each_place(struct probe_span *p, int end,
 		const struct probe_found *f = &t->places[i].found;
 		int file = t->places[i].fd;
 
-		for (uint32_t k = 0; k < f->n_funcs && !r; k++)
-			r = fn(p, end, index++, file, f->funcs[k].offset, 0, &regs);
-		for (uint32_t k = 0; k < f->n_probes && !r; k++)
-			r = fn(p, end, index++, file, f->probes[k].offset, f->probes[k].semaphore,
+		for (uint32_t k = 0; k < f->n_funcs && !err; k++)
+			err = fn(p, end, index++, file, f->funcs[k].offset, 0, &regs);
+		for (uint32_t k = 0; k < f->n_probes && !err; k++)
+			err = fn(p, end, index++, file, f->probes[k].offset, f->probes[k].semaphore,
 			       &f->probes[k].args);
 	}
-	return r;
+	return err;
 }
 
 static int write_place(struct probe_span *p, int end, uint32_t index, int file, uint64_t offset,
@@ -179,7 +179,7 @@ static int set_up(struct source *s, struct probe_span *p, const struct probe_spa
 		  const struct source_env *env)
 {
 	struct probe_span_bpf *skel = p->skel;
-	int r;
+	int err;
 
 	skel->rodata->daemon_pidns = env->pidns;
 	skel->rodata->n_places = count_places(p);
@@ -191,55 +191,55 @@ static int set_up(struct source *s, struct probe_span *p, const struct probe_spa
 	}
 	bpf_program__set_autoload(skel->progs.due_rest, outlives_task(&t->keys));
 	bpf_map__set_autocreate(skel->maps.scratch, false);
-	r = bpf_map__set_max_entries(skel->maps.places, count_places(p));
-	r = r ?: source__prepare(s, skel->obj, env);
-	r = r ?: probe_span_bpf__load(skel);
-	r = r ?: each_place(p, 0, write_place);
-	return r ?: each_place(p, 1, write_place);
+	err = bpf_map__set_max_entries(skel->maps.places, count_places(p));
+	err = err ?: source__prepare(s, skel->obj, env);
+	err = err ?: probe_span_bpf__load(skel);
+	err = err ?: each_place(p, 0, write_place);
+	return err ?: each_place(p, 1, write_place);
 }
 
 static int find_ends(struct source *s, struct probe_span *p, const struct probe_span_target *t)
 {
-	int r = 0;
+	int err = 0;
 
-	for (int i = 0; i < 2 && !r; i++)
-		r = user_probe__find(t->end[i].source, t->end[i].target, &p->end[i], s->err);
-	return r ?: check_probe_keys(t, p->end[0]->target, p->end[1]->target, s->err);
+	for (int i = 0; i < 2 && !err; i++)
+		err = user_probe__find(t->end[i].source, t->end[i].target, &p->end[i], s->err);
+	return err ?: check_probe_keys(t, p->end[0]->target, p->end[1]->target, s->err);
 }
 
 static int probe_span_load(struct source *s, const struct source_env *env)
 {
 	struct probe_span *p = calloc(1, sizeof(*p));
 	struct probe_span_target t;
-	int r;
+	int err;
 
 	if (!p)
 		return -ENOMEM;
 	s->skel = p;
-	r = probe_span_target__parse(s->target, &t);
-	if (r)
-		return r;
-	r = find_ends(s, p, &t);
-	if (!r) {
+	err = probe_span_target__parse(s->target, &t);
+	if (err)
+		return err;
+	err = find_ends(s, p, &t);
+	if (!err) {
 		p->skel = probe_span_bpf__open();
-		r = p->skel ? set_up(s, p, &t, env) : -errno;
+		err = p->skel ? set_up(s, p, &t, env) : -errno;
 	}
-	if (!r)
+	if (!err)
 		source__bind(s, p->skel);
 	probe_span_target__free(&t);
-	return r;
+	return err;
 }
 
 /* The end is attached first, so that no span begins whose end is not seen. */
 static int probe_span_attach(struct source *s)
 {
 	struct probe_span *p = s->skel;
-	int r = each_place(p, 1, attach_place);
+	int err = each_place(p, 1, attach_place);
 
-	r = r ?: each_place(p, 0, attach_place);
+	err = err ?: each_place(p, 0, attach_place);
 	user_probe__close_files(p->end[0]);
 	user_probe__close_files(p->end[1]);
-	return r;
+	return err;
 }
 
 /* ---- rules ---- */

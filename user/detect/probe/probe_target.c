@@ -37,30 +37,30 @@ static int fill_place(const struct probe_target *t, const struct probe_file *fil
 		      struct probe_place *ret, struct err *err)
 {
 	struct examine_probe q = { 0 };
-	int r = fill_question(t, &q, err);
+	int code = fill_question(t, &q, err);
 
-	if (r)
-		return r;
+	if (code)
+		return code;
 	ret->st = file->st;
 	ret->name = strdup(file->name);
 	if (!ret->name)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = probe_file__open(file, err);
-	if (r < 0)
-		return r;
-	ret->fd = r;
+	code = probe_file__open(file, err);
+	if (code < 0)
+		return code;
+	ret->fd = code;
 	return probe_reader__ask(ret->fd, file->name, &q, PROBE_READ_SECONDS, &ret->found, err);
 }
 
 static int add_place(struct probe_target *t, const struct probe_file *file, struct err *err)
 {
 	struct probe_place place = { .fd = -1 }, *v = NULL;
-	int r = fill_place(t, file, &place, err);
+	int code = fill_place(t, file, &place, err);
 
-	if (!r && t->n_places == PROBE_PLACES_MAX)
-		r = err_set(err, -E2BIG, "more than %d files match %s and have it",
-			    PROBE_PLACES_MAX, t->path);
-	if (!r)
+	if (!code && t->n_places == PROBE_PLACES_MAX)
+		code = err_set(err, -E2BIG, "more than %d files match %s and have it",
+			       PROBE_PLACES_MAX, t->path);
+	if (!code)
 		v = realloc(t->places, (t->n_places + 1) * sizeof(*v));
 	if (v) {
 		t->places = v;
@@ -68,7 +68,7 @@ static int add_place(struct probe_target *t, const struct probe_file *file, stru
 		return 0;
 	}
 	free_place(&place);
-	return r ? r : err_set(err, -ENOMEM, "out of memory");
+	return code ?: err_set(err, -ENOMEM, "out of memory");
 }
 
 static bool is_fatal(int r)
@@ -80,29 +80,29 @@ static int find_places(struct probe_target *t, struct err *err)
 {
 	struct probe_files files = { 0 };
 	struct err first = { "" };
-	int r = probe_files__find(t->path, &files, err), code = 0;
+	int code = probe_files__find(t->path, &files, err), first_code = 0;
 
-	if (r)
-		return r;
-	for (size_t i = 0; i < files.n && !r; i++) {
-		r = add_place(t, &files.v[i], err);
-		if (r && files.searched && !is_fatal(r)) {
+	if (code)
+		return code;
+	for (size_t i = 0; i < files.n && !code; i++) {
+		code = add_place(t, &files.v[i], err);
+		if (code && files.searched && !is_fatal(code)) {
 			/* not all files need to have the symbol */
-			if (!code)
+			if (!first_code)
 				first = *err;
-			code = code ?: r;
-			r = 0;
+			first_code = first_code ?: code;
+			code = 0;
 		}
 	}
-	if (!r && !t->n_places && files.n > 1)
-		r = err_set(err, code,
-			    "none of %zu files that running processes have mapped as %s "
-			    "has it; of the first: %s",
-			    files.n, t->path, first.msg);
-	else if (!r && !t->n_places)
-		r = err_set(err, code, "%s", first.msg);
+	if (!code && !t->n_places && files.n > 1)
+		code = err_set(err, first_code,
+			       "none of %zu files that running processes have mapped as %s "
+			       "has it; of the first: %s",
+			       files.n, t->path, first.msg);
+	else if (!code && !t->n_places)
+		code = err_set(err, first_code, "%s", first.msg);
 	probe_files__free(&files);
-	return r;
+	return code;
 }
 
 int probe_target__find(enum frbpf_source source, const char *target, struct probe_target **ret,
@@ -110,23 +110,23 @@ int probe_target__find(enum frbpf_source source, const char *target, struct prob
 {
 	struct probe_target *t = calloc(1, sizeof(*t));
 	struct when_probe p;
-	int r = t ? when_probe__split(source, target, &p) : -ENOMEM;
+	int code = t ? when_probe__split(source, target, &p) : -ENOMEM;
 
-	if (r) {
+	if (code) {
 		free(t);
-		return err_set(err, r, "%s", strerror(-r));
+		return err_set(err, code, "%s", strerror(-code));
 	}
 	t->path = p.path;
 	t->provider = p.provider;
 	t->symbol = p.symbol;
 	t->offset = p.offset;
 	t->latency = p.latency;
-	r = find_places(t, err);
-	if (r)
+	code = find_places(t, err);
+	if (code)
 		probe_target__free(t);
 	else
 		*ret = t;
-	return r;
+	return code;
 }
 
 /* The same file, and not written to since. */

@@ -26,10 +26,10 @@ static int uprobe_load(struct source *s, const struct source_env *env)
 {
 	struct uprobe_bpf *skel;
 	struct user_probe *p;
-	int r = user_probe__resolve(s);
+	int err = user_probe__resolve(s);
 
-	if (r)
-		return r;
+	if (err)
+		return err;
 	skel = uprobe_bpf__open();
 	if (!skel)
 		return -errno;
@@ -37,12 +37,11 @@ static int uprobe_load(struct source *s, const struct source_env *env)
 	p->skel = skel;
 	skel->rodata->daemon_pidns = env->pidns;
 	choose_programs(skel, p->target);
-	r = source__prepare(s, skel->obj, env);
-	if (!r)
-		r = uprobe_bpf__load(skel);
-	if (!r)
+	err = source__prepare(s, skel->obj, env);
+	err = err ?: uprobe_bpf__load(skel);
+	if (!err)
 		source__bind(s, skel);
-	return r;
+	return err;
 }
 
 static int attach_uprobe(struct user_probe *p, const struct bpf_program *prog, int file,
@@ -55,28 +54,28 @@ static int attach_uprobe(struct user_probe *p, const struct bpf_program *prog, i
 static int attach_func(struct user_probe *p, const struct probe_func *f, int file)
 {
 	struct uprobe_bpf *skel = p->skel;
-	int r = 0;
+	int err = 0;
 
 	if (!p->target->latency)
 		return attach_uprobe(p, skel->progs.up_hit, file, f->offset);
-	for (uint32_t i = 0; i < f->n_exits && !r; i++)
-		r = attach_uprobe(p, skel->progs.up_exit, file, f->exits[i]);
-	return r ? r : attach_uprobe(p, skel->progs.up_enter, file, f->offset);
+	for (uint32_t i = 0; i < f->n_exits && !err; i++)
+		err = attach_uprobe(p, skel->progs.up_exit, file, f->exits[i]);
+	return err ?: attach_uprobe(p, skel->progs.up_enter, file, f->offset);
 }
 
 static int uprobe_attach(struct source *s)
 {
 	struct user_probe *p = s->skel;
-	int r = 0;
+	int err = 0;
 
-	for (uint32_t i = 0; i < p->target->n_places && !r; i++) {
+	for (uint32_t i = 0; i < p->target->n_places && !err; i++) {
 		const struct probe_place *place = &p->target->places[i];
 
-		for (uint32_t k = 0; k < place->found.n_funcs && !r; k++)
-			r = attach_func(p, &place->found.funcs[k], place->fd);
+		for (uint32_t k = 0; k < place->found.n_funcs && !err; k++)
+			err = attach_func(p, &place->found.funcs[k], place->fd);
 	}
 	user_probe__close_files(p);
-	return r;
+	return err;
 }
 
 static int uprobe_look(struct source *s)

@@ -36,10 +36,10 @@ static int usdt_load(struct source *s, const struct source_env *env)
 {
 	struct usdt_bpf *skel;
 	struct user_probe *p;
-	int r = user_probe__resolve(s);
+	int err = user_probe__resolve(s);
 
-	if (r)
-		return r;
+	if (err)
+		return err;
 	skel = usdt_bpf__open();
 	if (!skel)
 		return -errno;
@@ -48,16 +48,13 @@ static int usdt_load(struct source *s, const struct source_env *env)
 	skel->rodata->daemon_pidns = env->pidns;
 	skel->rodata->n_places = count_probes(p->target);
 	bpf_map__set_autocreate(skel->maps.scratch, false);
-	r = bpf_map__set_max_entries(skel->maps.places, count_probes(p->target));
-	if (!r)
-		r = source__prepare(s, skel->obj, env);
-	if (!r)
-		r = usdt_bpf__load(skel);
-	if (!r)
-		r = write_places(skel, p->target);
-	if (!r)
+	err = bpf_map__set_max_entries(skel->maps.places, count_probes(p->target));
+	err = err ?: source__prepare(s, skel->obj, env);
+	err = err ?: usdt_bpf__load(skel);
+	err = err ?: write_places(skel, p->target);
+	if (!err)
 		source__bind(s, skel);
-	return r;
+	return err;
 }
 
 /* Not by libbpf: it maps the file, and crashes if the owner truncates it meanwhile. */
@@ -74,16 +71,16 @@ static int usdt_attach(struct source *s)
 {
 	struct user_probe *p = s->skel;
 	uint32_t index = 0;
-	int r = 0;
+	int err = 0;
 
-	for (uint32_t i = 0; i < p->target->n_places && !r; i++) {
+	for (uint32_t i = 0; i < p->target->n_places && !err; i++) {
 		const struct probe_place *place = &p->target->places[i];
 
-		for (uint32_t k = 0; k < place->found.n_probes && !r; k++)
-			r = attach_probe(p, place->fd, &place->found.probes[k], index++);
+		for (uint32_t k = 0; k < place->found.n_probes && !err; k++)
+			err = attach_probe(p, place->fd, &place->found.probes[k], index++);
 	}
 	user_probe__close_files(p);
-	return r;
+	return err;
 }
 
 static void usdt_free(struct source *s)

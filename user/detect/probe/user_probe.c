@@ -12,18 +12,18 @@
 int user_probe__check(enum frbpf_source source, const char *target, struct err *err)
 {
 	struct probe_target *t;
-	int r = probe_target__find(source, target, &t, err);
+	int code = probe_target__find(source, target, &t, err);
 
-	if (!r)
+	if (!code)
 		probe_target__free(t);
-	return r;
+	return code;
 }
 
 int user_probe__find(enum frbpf_source source, const char *target, struct user_probe **ret,
 		     struct err *err)
 {
 	struct user_probe *p;
-	int r;
+	int code;
 
 	if (access(UPROBE_PMU, F_OK))
 		return err_set(err, -EOPNOTSUPP,
@@ -32,22 +32,22 @@ int user_probe__find(enum frbpf_source source, const char *target, struct user_p
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = probe_target__find(source, target, &p->target, err);
-	if (r)
+	code = probe_target__find(source, target, &p->target, err);
+	if (code)
 		free(p);
 	else
 		*ret = p;
-	return r;
+	return code;
 }
 
 int user_probe__resolve(struct source *s)
 {
 	struct user_probe *p;
-	int r = user_probe__find(s->ops->source, s->target, &p, s->err);
+	int err = user_probe__find(s->ops->source, s->target, &p, s->err);
 
-	if (!r)
+	if (!err)
 		s->skel = p;
-	return r;
+	return err;
 }
 
 bool user_probe__is_stale(const struct source *s)

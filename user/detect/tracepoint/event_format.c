@@ -160,8 +160,7 @@ int event_format__read(const char *target, struct event_format **ret, struct err
 	code = read_text(system, colon + 1, &text);
 	if (code == -ENOENT)
 		err_set(err, code, "this kernel has no tracepoint '%s'", target);
-	if (!code)
-		code = event_format__parse(text.data, text.len, ret);
+	code = code ?: event_format__parse(text.data, text.len, ret);
 	if (code == -EINVAL)
 		err_set(err, code, "frbpf does not understand the format of %s", target);
 	else if (code && code != -ENOENT)

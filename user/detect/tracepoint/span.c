@@ -22,21 +22,21 @@ static bool is_task_number(const struct frbpf_extract *x)
 static int set_keys(struct span_bpf *skel, const struct span_ends *e, struct err *err)
 {
 	struct frbpf_extract x;
-	int r = 0;
+	int code = 0;
 
-	for (uint32_t i = 0; i < e->target.n_keys && !r; i++) {
-		r = span_ends__key(e, i, false, &x, err);
-		if (!r)
+	for (uint32_t i = 0; i < e->target.n_keys && !code; i++) {
+		code = span_ends__key(e, i, false, &x, err);
+		if (!code)
 			skel->bss->start_keys[i] = x;
-		r = r ?: span_ends__key(e, i, true, &x, err);
-		if (!r)
+		code = code ?: span_ends__key(e, i, true, &x, err);
+		if (!code)
 			skel->bss->end_keys[i] = x;
 		skel->rodata->births[i] =
-			!r && is_task_number(&x) && skel->bss->start_keys[i].kind == x.kind;
+			!code && is_task_number(&x) && skel->bss->start_keys[i].kind == x.kind;
 	}
-	if (!r && bpf_map__set_key_size(skel->maps.flights, e->target.n_keys * sizeof(uint64_t)))
-		r = -EINVAL;
-	return r;
+	if (!code && bpf_map__set_key_size(skel->maps.flights, e->target.n_keys * sizeof(uint64_t)))
+		code = -EINVAL;
+	return code;
 }
 
 /* Does a span go on when the task that began it has ended? Not if that is a key. */
@@ -52,10 +52,10 @@ static bool span_outlives_task(const struct span_target *t)
 static int set_ends(struct source *s, struct span_bpf *skel)
 {
 	struct span_ends e;
-	int r = span_ends__open(s->target, &e);
+	int err = span_ends__open(s->target, &e);
 
-	r = r ?: set_keys(skel, &e, s->err);
-	if (!r) {
+	err = err ?: set_keys(skel, &e, s->err);
+	if (!err) {
 		skel->rodata->n_args = btf_trace__n_args(e.start);
 		skel->rodata->n_end_args = btf_trace__n_args(e.end);
 		skel->rodata->n_keys = e.target.n_keys;
@@ -65,24 +65,24 @@ static int set_ends(struct source *s, struct span_bpf *skel)
 		tracepoint_info__own(e.end, &skel->bss->own_at);
 	}
 	span_ends__free(&e);
-	return r;
+	return err;
 }
 
 static int span_load(struct source *s, const struct source_env *env)
 {
 	struct span_bpf *skel = span_bpf__open();
-	int r;
+	int err;
 
 	if (!skel)
 		return -errno;
 	s->skel = skel;
 	skel->rodata->daemon_pidns = env->pidns;
-	r = set_ends(s, skel);
-	r = r ?: source__prepare(s, skel->obj, env);
-	r = r ?: span_bpf__load(skel);
-	if (!r)
+	err = set_ends(s, skel);
+	err = err ?: source__prepare(s, skel->obj, env);
+	err = err ?: span_bpf__load(skel);
+	if (!err)
 		source__bind(s, skel);
-	return r;
+	return err;
 }
 
 /* The end is attached first, so that no span begins whose end is not seen. */
@@ -90,10 +90,10 @@ static int span_attach(struct source *s)
 {
 	struct span_bpf *skel = s->skel;
 	struct span_target t;
-	int r = span_target__parse(s->target, &t);
+	int err = span_target__parse(s->target, &t);
 
-	if (r)
-		return r;
+	if (err)
+		return err;
 	skel->links.span_end = bpf_program__attach_raw_tracepoint(skel->progs.span_end,
 								  tracepoint_info__name(t.end));
 	if (!skel->links.span_end)
@@ -111,10 +111,10 @@ static int add_extract(const struct span_ends *e, const struct rule_arg *arg, ui
 	struct btf_value v;
 	struct span bad;
 	bool start;
-	int r = span_ends__value(e, arg->name, &start, &v, &bad, err);
+	int code = span_ends__value(e, arg->name, &start, &v, &bad, err);
 
-	if (r)
-		return r;
+	if (code)
+		return code;
 	xs = start ? starts : ends;
 	xs->slot[slot] = v.where;
 	xs->n = slot + 1;
@@ -141,15 +141,15 @@ static int span_write(struct source *s, uint32_t bank, const struct rule_table *
 	struct span_bpf *skel = s->skel;
 	struct span_ends e;
 	uint32_t bits = 0;
-	int r = span_ends__open(s->target, &e);
+	int code = span_ends__open(s->target, &e);
 
-	for (uint32_t i = 0; i < FRBPF_MAX_ARGS && !r; i++) {
+	for (uint32_t i = 0; i < FRBPF_MAX_ARGS && !code; i++) {
 		if (table->args[i])
-			r = add_extract(&e, table->args[i], i, &starts, &ends, &bits, err);
+			code = add_extract(&e, table->args[i], i, &starts, &ends, &bits, err);
 	}
 	span_ends__free(&e);
-	if (r)
-		return err_prefix(err, r, "span:%s: ", s->target);
+	if (code)
+		return err_prefix(err, code, "span:%s: ", s->target);
 	skel->bss->start_extracts[bank] = starts;
 	skel->bss->end_extracts[bank] = ends;
 	skel->bss->start_slots[bank] = bits;

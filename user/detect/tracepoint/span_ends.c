@@ -11,12 +11,12 @@
 
 int span_ends__open(const char *target, struct span_ends *ret)
 {
-	int r;
+	int err;
 
 	*ret = (struct span_ends){ .start = NULL };
-	r = span_target__parse(target, &ret->target);
-	r = r ?: btf_trace__find(tracepoint_info__name(ret->target.start), &ret->start);
-	return r ?: btf_trace__find(tracepoint_info__name(ret->target.end), &ret->end);
+	err = span_target__parse(target, &ret->target);
+	err = err ?: btf_trace__find(tracepoint_info__name(ret->target.start), &ret->start);
+	return err ?: btf_trace__find(tracepoint_info__name(ret->target.end), &ret->end);
 }
 
 void span_ends__free(struct span_ends *e)
@@ -54,14 +54,14 @@ int span_ends__key(const struct span_ends *e, uint32_t i, bool at_end, struct fr
 	const char *name = at_end ? e->target.keys[i].end : e->target.keys[i].start;
 	struct btf_value value;
 	struct span bad;
-	int r;
+	int code;
 
 	if (common_key(name, ret))
 		return 0;
-	r = btf_trace__value(at_end ? e->end : e->start, tracepoint_info__path(target, name),
-			     BTF_PATH_KEY, &value, &bad, err);
-	if (r)
-		return r;
+	code = btf_trace__value(at_end ? e->end : e->start, tracepoint_info__path(target, name),
+				BTF_PATH_KEY, &value, &bad, err);
+	if (code)
+		return code;
 	*ret = value.where;
 	btf_value__free(&value);
 	return 0;
@@ -72,17 +72,17 @@ int span_ends__value(const struct span_ends *e, const char *name, bool *ret_star
 {
 	bool start = !strncmp(name, START, strlen(START));
 	const char *target = start ? e->target.start : e->target.end, *path;
-	int r;
+	int code;
 
 	name += start ? strlen(START) : 0;
 	path = tracepoint_info__path(target, name);
-	r = btf_trace__value(start ? e->start : e->end, path,
-			     path != name ? BTF_PATH_OWN : BTF_PATH_RULE, ret, ret_bad, err);
-	if (r && start)
+	code = btf_trace__value(start ? e->start : e->end, path,
+				path != name ? BTF_PATH_OWN : BTF_PATH_RULE, ret, ret_bad, err);
+	if (code && start)
 		ret_bad->off += strlen(START);
-	if (!r)
+	if (!code)
 		*ret_start = start;
-	return r;
+	return code;
 }
 
 /* ---- rules ---- */
@@ -110,13 +110,13 @@ static int check_key(const struct rule_conf *rule, const struct span_ends *e, ui
 	bool same = !strcmp(e->target.keys[i].start, e->target.keys[i].end);
 	struct frbpf_extract x;
 	struct err err = { "" };
-	int r = span_ends__key(e, i, at_end, &x, &err);
+	int code = span_ends__key(e, i, at_end, &x, &err);
 
-	if (!r || r == -ENOMEM)
-		return r;
+	if (!code || code == -ENOMEM)
+		return code;
 	return diags__error(d, rule->src, find_word(rule, name), "the key '%s' at %s: %s%s", name,
 			    at_end ? e->target.end : e->target.start, err.msg,
-			    r == -ENOENT && same
+			    code == -ENOENT && same
 				    ? "; tid, pid and cpu may be a key of any span; if the ends "
 				      "name it differently, write NAME_AT_START = NAME_AT_END"
 				    : "");
@@ -133,11 +133,11 @@ static int bind_span_arg(struct rule_conf *rule, struct rule_arg *arg, const str
 	struct span bad = { 0 };
 	bool start;
 	const char *base = arg->name;
-	int r = span_ends__value(e, arg->name, &start, &v, &bad, &err);
+	int code = span_ends__value(e, arg->name, &start, &v, &bad, &err);
 
-	if (r == -ENOMEM)
-		return r;
-	if (r) {
+	if (code == -ENOMEM)
+		return code;
+	if (code) {
 		bad.off += arg->at.off;
 		if (bad.off + bad.len > arg->at.off + arg->at.len)
 			bad = arg->at;
@@ -162,11 +162,11 @@ static int bind_span_arg(struct rule_conf *rule, struct rule_arg *arg, const str
 	desc.max = v.max;
 	arg->symbols = tracepoint_info__symbols(start ? e->target.start : e->target.end, base);
 	desc.symbols = arg->symbols ?: v.symbols;
-	r = expr__bind(&rule->expr, arg->slot, &desc, rule->src, d);
-	arg->bound = !r;
+	code = expr__bind(&rule->expr, arg->slot, &desc, rule->src, d);
+	arg->bound = !code;
 	arg->type = v.type;
 	btf_value__free(&v);
-	return r;
+	return code;
 }
 
 static int bind_open(struct rule_conf *rule, const struct span_ends *e, struct diags *d)

@@ -14,14 +14,14 @@ static int tracepoint_load(struct source *s, const struct source_env *env)
 	struct tracepoint_bpf *skel = tracepoint_bpf__open();
 	struct btf_trace *trace = NULL;
 	struct tracepoint_subject subject;
-	int r;
+	int err;
 
 	if (!skel)
 		return -errno;
 	s->skel = skel;
-	r = btf_trace__find(tracepoint_info__name(s->target), &trace);
-	if (r)
-		return r;
+	err = btf_trace__find(tracepoint_info__name(s->target), &trace);
+	if (err)
+		return err;
 	subject = tracepoint_info__subject(s->target, trace);
 	skel->rodata->daemon_pidns = env->pidns;
 	skel->rodata->n_args = btf_trace__n_args(trace);
@@ -31,12 +31,11 @@ static int tracepoint_load(struct source *s, const struct source_env *env)
 	skel->rodata->is_disturbed = tracepoint_info__disturbed(s->target);
 	tracepoint_info__own(trace, &skel->bss->own_at);
 	btf_trace__free(trace);
-	r = source__prepare(s, skel->obj, env);
-	if (!r)
-		r = tracepoint_bpf__load(skel);
-	if (!r)
+	err = source__prepare(s, skel->obj, env);
+	err = err ?: tracepoint_bpf__load(skel);
+	if (!err)
 		source__bind(s, skel);
-	return r;
+	return err;
 }
 
 static int tracepoint_attach(struct source *s)
@@ -69,32 +68,33 @@ static int make_extracts(const char *target, const struct rule_table *table,
 	struct btf_value v;
 	const char *path;
 	struct span bad;
-	int r = 0;
+	int code = 0;
 
 	if (!table_asks(table)) {
 		*ret = xs;
 		return 0;
 	}
-	r = btf_trace__find(tracepoint_info__name(target), &trace);
-	if (r)
-		return err_set(err, r, "tracepoint:%s: this kernel does not describe its arguments",
+	code = btf_trace__find(tracepoint_info__name(target), &trace);
+	if (code)
+		return err_set(err, code,
+			       "tracepoint:%s: this kernel does not describe its arguments",
 			       target);
-	for (uint32_t i = 0; i < FRBPF_MAX_ARGS && !r; i++) {
+	for (uint32_t i = 0; i < FRBPF_MAX_ARGS && !code; i++) {
 		if (!table->args[i])
 			continue;
 		path = tracepoint_info__path(target, table->args[i]->name);
-		r = btf_trace__value(trace, path,
-				     path != table->args[i]->name ? BTF_PATH_OWN : BTF_PATH_RULE,
-				     &v, &bad, err);
-		if (r)
+		code = btf_trace__value(trace, path,
+					path != table->args[i]->name ? BTF_PATH_OWN : BTF_PATH_RULE,
+					&v, &bad, err);
+		if (code)
 			break;
 		xs.slot[i] = v.where;
 		xs.n = i + 1;
 		btf_value__free(&v);
 	}
 	btf_trace__free(trace);
-	if (r)
-		return err_prefix(err, r, "tracepoint:%s: ", target);
+	if (code)
+		return err_prefix(err, code, "tracepoint:%s: ", target);
 	*ret = xs;
 	return 0;
 }

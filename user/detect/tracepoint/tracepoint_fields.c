@@ -111,7 +111,7 @@ static void fill_event(struct fields *f, const struct event_sample *s, struct fr
 static void on_sample(const struct event_sample *s, void *arg)
 {
 	struct tap *t = arg;
-	int r = -EAGAIN;
+	int err = -EAGAIN;
 
 	if (s->pid == (uint32_t)t->owner->self)
 		return; /* never a subject, and evaluating it would cause more hits */
@@ -119,11 +119,11 @@ static void on_sample(const struct event_sample *s, void *arg)
 		return;
 	if (s->time > t->times[s->cpu].last) /* an interrupted hit is recorded late */
 		t->times[s->cpu].last = s->time;
-	for (int i = 0; i < FLIPS_MAX && r == -EAGAIN; i++) {
+	for (int i = 0; i < FLIPS_MAX && err == -EAGAIN; i++) {
 		struct frbpf_event e = { 0 };
 
 		fill_event(t->owner, s, &e);
-		r = inject__event(t->owner->inject, &e);
+		err = inject__event(t->owner->inject, &e);
 	}
 }
 
@@ -248,7 +248,7 @@ static int tap__open(struct fields *f, char *filter, struct tap **ret, struct er
 {
 	struct tap *t = calloc(1, sizeof(*t));
 	_cleanup_free_ char *text = NULL;
-	int r;
+	int code;
 
 	if (!t) {
 		free(filter);
@@ -257,14 +257,14 @@ static int tap__open(struct fields *f, char *filter, struct tap **ret, struct er
 	*t = (struct tap){ .owner = f, .filter = filter };
 	t->times = calloc(CPUS_MAX, sizeof(*t->times));
 	text = without_us(f->listener_tid, filter);
-	r = text && t->times ? event_ring__open(f->format->id, text, &t->ring, err) : -ENOMEM;
-	if (!r) {
+	code = text && t->times ? event_ring__open(f->format->id, text, &t->ring, err) : -ENOMEM;
+	if (!code) {
 		t->fds = calloc(event_ring__n(t->ring), sizeof(*t->fds));
-		r = t->fds ? 0 : -ENOMEM;
+		code = t->fds ? 0 : -ENOMEM;
 	}
-	if (r) {
+	if (code) {
 		tap__free(t);
-		return r;
+		return code;
 	}
 	*ret = t;
 	return 0;
@@ -272,15 +272,15 @@ static int tap__open(struct fields *f, char *filter, struct tap **ret, struct er
 
 static int tap__listen(struct tap *t)
 {
-	int r = 0;
+	int err = 0;
 
-	for (size_t i = 0; i < event_ring__n(t->ring) && !r; i++) {
+	for (size_t i = 0; i < event_ring__n(t->ring) && !err; i++) {
 		t->fds[i] = (struct tap_fd){ t, i };
-		r = listener__add(t->owner->listener, event_ring__fd(t->ring, i), EPOLLIN,
-				  on_readable, &t->fds[i]);
-		t->n_fds += !r;
+		err = listener__add(t->owner->listener, event_ring__fd(t->ring, i), EPOLLIN,
+				    on_readable, &t->fds[i]);
+		t->n_fds += !err;
 	}
-	return r;
+	return err;
 }
 
 /* ---- the source ---- */
@@ -289,7 +289,7 @@ static int fields_load(struct source *s, const struct source_env *env)
 {
 	struct fields *f = calloc(1, sizeof(*f));
 	struct btf_trace *trace;
-	int r;
+	int err;
 
 	if (!f)
 		return -ENOMEM;
@@ -300,10 +300,10 @@ static int fields_load(struct source *s, const struct source_env *env)
 	f->leaving = UINT32_MAX;
 	f->listener = env->listener;
 	f->states_fd = env->states_fd;
-	r = event_format__read(s->target, &f->format, s->err);
-	r = r ?: inject__load(s, env, &f->inject);
-	if (r)
-		return r;
+	err = event_format__read(s->target, &f->format, s->err);
+	err = err ?: inject__load(s, env, &f->inject);
+	if (err)
+		return err;
 	f->lost = (__u64 *)s->missing_storage;
 	if (!btf_trace__find(tracepoint_info__name(s->target), &trace)) {
 		f->nobody = tracepoint_info__subject(s->target, trace).nobody;
@@ -336,34 +336,34 @@ static int learn_listener(struct source *s, struct fields *f)
 {
 	struct learning l = { .event_fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK),
 			      .prog_fd = s->learn_self_fd };
-	int r;
+	int err;
 
 	if (l.event_fd < 0)
 		return -errno;
 	sem_init(&l.done, 0, 0);
-	r = listener__add(f->listener, l.event_fd, EPOLLIN, learn_tid, &l);
-	if (!r) {
+	err = listener__add(f->listener, l.event_fd, EPOLLIN, learn_tid, &l);
+	if (!err) {
 		while (sem_wait(&l.done) < 0)
 			;
 		listener__remove(f->listener, l.event_fd);
-		r = l.result;
+		err = l.result;
 	}
 	sem_destroy(&l.done);
 	close(l.event_fd);
 	f->listener_tid = s->control->self_tid;
-	return r;
+	return err;
 }
 
 static int fields_attach(struct source *s)
 {
 	struct fields *f = s->skel;
-	int r;
+	int err;
 
 	f->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (f->timer_fd < 0)
 		return -errno;
-	r = listener__add(f->listener, f->timer_fd, EPOLLIN, on_fields_timer, f);
-	return r ?: learn_listener(s, f);
+	err = listener__add(f->listener, f->timer_fd, EPOLLIN, on_fields_timer, f);
+	return err ?: learn_listener(s, f);
 }
 
 static void free_bank(struct fields *f, uint32_t bank)
@@ -411,25 +411,25 @@ static int fields_write(struct source *s, uint32_t bank, const struct rule_table
 {
 	struct fields *f = s->skel;
 	char *filter;
-	int r;
+	int code;
 
 	pthread_mutex_lock(&f->lock);
-	r = take_rules(f, bank, table);
+	code = take_rules(f, bank, table);
 	pthread_mutex_unlock(&f->lock);
 	tap__free(f->next);
 	f->next = NULL;
-	if (!r && !table->bank.n_rules)
+	if (!code && !table->bank.n_rules)
 		return 0; /* to be detached */
-	filter = r ? NULL : event_filter__make(table, f->format);
+	filter = code ? NULL : event_filter__make(table, f->format);
 	if (!filter)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (f->tap && !strcmp(f->tap->filter, filter) && !event_ring__is_stale(f->tap->ring)) {
 		free(filter);
 		return 0;
 	}
-	r = tap__open(f, filter, &f->next, err);
-	r = r ?: tap__listen(f->next);
-	return r ? err_prefix(err, r, "tracepoint:%s: ", s->target) : 0;
+	code = tap__open(f, filter, &f->next, err);
+	code = code ?: tap__listen(f->next);
+	return code ? err_prefix(err, code, "tracepoint:%s: ", s->target) : 0;
 }
 
 static void read_all(struct tap *t)

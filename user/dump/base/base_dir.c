@@ -67,17 +67,17 @@ static int check_owner(int fd, const char *path, struct err *err)
 static bool is_link(int at, const char *name)
 {
 	struct stat st;
-	int code = errno;
+	int err = errno;
 	bool link = fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
 
-	errno = code;
+	errno = err;
 	return link;
 }
 
 static int open_dir(int at, const char *name, const char *shown, bool *ret_created, struct err *err)
 {
 	_cleanup_close_ int fd = -1;
-	int ret;
+	int code;
 
 	*ret_created = mkdirat(at, name, 0700) == 0;
 	if (!*ret_created && errno != EEXIST)
@@ -86,9 +86,9 @@ static int open_dir(int at, const char *name, const char *shown, bool *ret_creat
 	if (fd < 0)
 		return err_set(err, -errno, "cannot open %s: %s", shown,
 			       is_link(at, name) ? "it is a symbolic link" : strerror(errno));
-	ret = check_owner(fd, shown, err);
-	if (ret)
-		return ret;
+	code = check_owner(fd, shown, err);
+	if (code)
+		return code;
 	return TAKE_FD(fd);
 }
 
@@ -201,38 +201,38 @@ static int open_base(struct base_dir *b, const char *path, bool must_create, str
 {
 	char shown[PATH_MAX + 16];
 	bool created;
-	int ret;
+	int code;
 
 	*b = (struct base_dir){ .fd = -1, .lock_fd = -1, .incidents_fd = -1 };
 	pthread_mutex_init(&b->name_lock, NULL);
 	snprintf(b->path, sizeof(b->path), "%s", path);
 	strip_slashes(b->path);
 	/* the folder of a single run may be in a directory of other users */
-	ret = must_create ? 0 : base_path__check(b->path, err);
-	ret = ret ?: make_parents(b->path, &b->parents_made, err);
-	if (ret)
-		return ret;
+	code = must_create ? 0 : base_path__check(b->path, err);
+	code = code ?: make_parents(b->path, &b->parents_made, err);
+	if (code)
+		return code;
 	_cleanup_close_ int parent = find_parent(b->path, err);
 	if (parent < 0)
 		return parent;
-	ret = open_dir(parent, strrchr(b->path, '/') + 1, b->path, &b->created, err);
-	if (ret < 0)
-		return ret;
-	b->fd = ret;
+	code = open_dir(parent, strrchr(b->path, '/') + 1, b->path, &b->created, err);
+	if (code < 0)
+		return code;
+	b->fd = code;
 	/*
 	 * check before locking: whoever made it is about to lock it; or another directory took its
 	 * name
 	 */
 	if (must_create && (!b->created || !is_empty(b->fd)))
 		return err_set(err, -EEXIST, "%s: it exists already", b->path);
-	ret = lock_base(b, err);
-	if (ret)
-		return ret;
+	code = lock_base(b, err);
+	if (code)
+		return code;
 	snprintf(shown, sizeof(shown), "%s/incidents", b->path);
-	ret = open_dir(b->fd, "incidents", shown, &created, err);
-	if (ret < 0)
-		return ret;
-	b->incidents_fd = ret;
+	code = open_dir(b->fd, "incidents", shown, &created, err);
+	if (code < 0)
+		return code;
+	b->incidents_fd = code;
 	each_entry(b->incidents_fd, remove_temporary, NULL);
 	each_entry(b->fd, clean_session, NULL);
 	base_clock__load(b);
@@ -347,23 +347,23 @@ static int write_whole(const struct base_dir *b, int dir, const char *where, con
 		       const char *text, size_t len, struct err *err)
 {
 	char tmp[64];
-	int fd, ret;
+	int fd, code;
 
 	snprintf(tmp, sizeof(tmp), BASE_DIR_TMP_PREFIX "%s", name);
 	fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return err_set(err, -errno, "cannot create %s/%s%s: %s", b->path, where, tmp,
 			       strerror(errno));
-	ret = write_all(fd, text, len);
-	if (!ret && fsync(fd) < 0)
-		ret = -errno;
+	code = write_all(fd, text, len);
+	if (!code && fsync(fd) < 0)
+		code = -errno;
 	close(fd);
-	if (!ret && renameat(dir, tmp, dir, name) < 0)
-		ret = -errno;
-	if (ret) {
+	if (!code && renameat(dir, tmp, dir, name) < 0)
+		code = -errno;
+	if (code) {
 		unlinkat(dir, tmp, 0);
-		return err_set(err, ret, "cannot write %s/%s%s: %s", b->path, where, name,
-			       strerror(-ret));
+		return err_set(err, code, "cannot write %s/%s%s: %s", b->path, where, name,
+			       strerror(-code));
 	}
 	fsync(dir);
 	return 0;
@@ -379,24 +379,24 @@ int base_dir__write_draft(const struct base_dir *b, const char *name, const char
 {
 	static const char spare[BASE_DIR_DRAFT_SPARE] = { [0 ... sizeof(spare) - 1] = '\n' };
 	char draft[64];
-	int fd, ret = base_dir__renew(b, "incidents", b->incidents_fd, err);
+	int fd, code = base_dir__renew(b, "incidents", b->incidents_fd, err);
 
-	if (ret < 0)
-		return ret;
+	if (code < 0)
+		return code;
 	format_draft(name, draft);
 	fd = openat(b->incidents_fd, draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
 		    0600);
 	if (fd < 0)
 		return err_set(err, -errno, "cannot create %s/incidents/%s: %s", b->path, draft,
 			       strerror(errno));
-	ret = write_all(fd, text, len);
-	ret = ret ?: write_all(fd, spare, sizeof(spare));
+	code = write_all(fd, text, len);
+	code = code ?: write_all(fd, spare, sizeof(spare));
 	close(fd);
-	if (!ret)
+	if (!code)
 		return 0;
 	unlinkat(b->incidents_fd, draft, 0);
-	return err_set(err, ret, "cannot write %s/incidents/%s: %s", b->path, draft,
-		       strerror(-ret));
+	return err_set(err, code, "cannot write %s/incidents/%s: %s", b->path, draft,
+		       strerror(-code));
 }
 
 void base_dir__drop_draft(const struct base_dir *b, const char *name)
@@ -411,7 +411,7 @@ int base_dir__promote_draft(const struct base_dir *b, const char *name, const ch
 			    size_t len)
 {
 	char draft[64], file[64];
-	int fd, ret;
+	int fd, err;
 
 	snprintf(file, sizeof(file), "%s.json", name);
 
@@ -419,30 +419,31 @@ int base_dir__promote_draft(const struct base_dir *b, const char *name, const ch
 	fd = openat(b->incidents_fd, draft, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	ret = write_all(fd, text, len);
-	if (!ret && (ftruncate(fd, len) < 0 || fsync(fd) < 0))
-		ret = -errno;
+	err = write_all(fd, text, len);
+	if (!err && (ftruncate(fd, len) < 0 || fsync(fd) < 0))
+		err = -errno;
 	close(fd);
-	if (!ret && renameat(b->incidents_fd, draft, b->incidents_fd, file) < 0)
-		ret = -errno;
-	return ret;
+	if (!err && renameat(b->incidents_fd, draft, b->incidents_fd, file) < 0)
+		err = -errno;
+	return err;
 }
 
 int base_dir__write_manifest(const struct base_dir *b, const char *name, const char *text,
 			     size_t len, struct err *err)
 {
 	char file[64];
-	int ret = base_dir__renew(b, "incidents", b->incidents_fd, err);
+	int code = base_dir__renew(b, "incidents", b->incidents_fd, err);
 
-	if (ret < 0)
-		return ret;
+	if (code < 0)
+		return code;
 	snprintf(file, sizeof(file), "%s.json", name);
-	ret = write_whole(b, b->incidents_fd, "incidents/", file, text, len, err);
-	if ((ret == -ENOSPC || ret == -EDQUOT) && base_dir__promote_draft(b, name, text, len) == 0)
+	code = write_whole(b, b->incidents_fd, "incidents/", file, text, len, err);
+	if ((code == -ENOSPC || code == -EDQUOT) &&
+	    base_dir__promote_draft(b, name, text, len) == 0)
 		return 0;
-	if (!ret)
+	if (!code)
 		base_dir__drop_draft(b, name);
-	return ret;
+	return code;
 }
 
 int base_dir__write_file(const struct base_dir *b, const char *name, const char *text, size_t len,

@@ -68,7 +68,7 @@ static int enter_part(struct walk *w, const char *part, bool *ret_done, struct e
 {
 	char path[2 * PATH_MAX];
 	struct stat st;
-	int ret;
+	int code;
 
 	if (strcmp(part, "..") == 0) {
 		*(strrchr(w->here, '/') ?: w->here) = '\0';
@@ -80,9 +80,9 @@ static int enter_part(struct walk *w, const char *part, bool *ret_done, struct e
 		*ret_done = errno == ENOENT;
 		return errno == ENOENT ? 0 : err_set(err, -errno, "%s: %s", path, strerror(errno));
 	}
-	ret = check_one(path, &st, err);
-	if (ret)
-		return ret;
+	code = check_one(path, &st, err);
+	if (code)
+		return code;
 	if (S_ISLNK(st.st_mode))
 		return follow_link(w, path, err);
 	memcpy(w->here, path, strlen(path) + 1);
@@ -95,14 +95,14 @@ int base_path__check(const char *path, struct err *err)
 	char part[PATH_MAX];
 	bool done = false;
 	struct stat st;
-	int ret = 0;
+	int code = 0;
 
 	if (stat("/", &st) == 0)
-		ret = check_one("/", &st, err);
+		code = check_one("/", &st, err);
 	snprintf(w.rest, sizeof(w.rest), "%s", path);
-	while (!ret && !done && next_part(&w, part)) {
+	while (!code && !done && next_part(&w, part)) {
 		if (strcmp(part, ".") != 0)
-			ret = enter_part(&w, part, &done, err);
+			code = enter_part(&w, part, &done, err);
 	}
-	return ret ? err_prefix(err, ret, "%s: ", path) : 0;
+	return code ? err_prefix(err, code, "%s: ", path) : 0;
 }

@@ -373,18 +373,18 @@ int manifest__edit(const struct base_dir *base, const char *name, manifest_edit_
 		   struct err *err)
 {
 	json_t *j;
-	int ret;
+	int code;
 
 	base_dir__lock_manifests();
 	j = load_manifest(base, name);
-	ret = json_is_object(j) ? edit(j, arg) : -ENOENT;
-	if (ret == -ENOMEM)
+	code = json_is_object(j) ? edit(j, arg) : -ENOENT;
+	if (code == -ENOMEM)
 		no_memory(name, err);
-	if (ret > 0)
-		ret = write_manifest(base, name, json_incref(j), err);
+	if (code > 0)
+		code = write_manifest(base, name, json_incref(j), err);
 	base_dir__unlock_manifests();
 	json_decref(j);
-	return ret;
+	return code;
 }
 
 static int edit_why(json_t *manifest, void *why)
@@ -614,16 +614,16 @@ int manifest__draft(const struct base_dir *base, const struct incident *inc, con
 int manifest__write(const struct base_dir *base, struct incident *inc, const char *hostname,
 		    struct err *err)
 {
-	int ret = 0;
+	int code = 0;
 
 	base_dir__lock_manifests();
 	if (!inc->listed || base_dir__has_manifest(base, inc->name)) {
 		json_t *sessions = json_sessions(base, inc);
 
-		ret = write_manifest(base, inc->name, make_manifest(base, inc, hostname, sessions),
-				     err);
-		inc->listed = inc->listed || !ret;
+		code = write_manifest(base, inc->name, make_manifest(base, inc, hostname, sessions),
+				      err);
+		inc->listed = inc->listed || !code;
 	}
 	base_dir__unlock_manifests();
-	return ret;
+	return code;
 }

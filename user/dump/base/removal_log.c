@@ -38,23 +38,23 @@ int removal_log__write(const struct base_dir *b, const struct buf *lines, struct
 {
 	struct buf all = { 0 };
 	const char *from, *end;
-	int ret;
+	int code;
 
 	read_log(b->path, &all);
-	ret = buf__add(&all, lines->data, lines->len);
+	code = buf__add(&all, lines->data, lines->len);
 	from = all.data;
 	end = all.data + all.len;
-	while (!ret && end - from > REMOVAL_LOG_MAX) {
+	while (!code && end - from > REMOVAL_LOG_MAX) {
 		const char *next = memchr(from, '\n', end - from);
 
 		from = next ? next + 1 : end;
 	}
-	if (ret)
-		ret = err_set(err, ret, "out of memory");
+	if (code)
+		code = err_set(err, code, "out of memory");
 	else
-		ret = base_dir__write_file(b, REMOVAL_LOG_FILE, from, end - from, err);
+		code = base_dir__write_file(b, REMOVAL_LOG_FILE, from, end - from, err);
 	buf__free(&all);
-	return ret;
+	return code;
 }
 
 json_t *removal_log__read(const char *path)

@@ -195,17 +195,17 @@ static int log_removals(const struct base_dir *b, const struct kept *v, size_t n
 {
 	struct buf lines = { 0 };
 	struct err err;
-	int ret = 0;
+	int code = 0;
 
-	for (size_t i = 0; i < n && !ret; i++) {
+	for (size_t i = 0; i < n && !code; i++) {
 		if (v[i].why)
-			ret = removal_log__add(&lines, v[i].inc->name, v[i].manifest, v[i].why,
-					       v[i].inc->bytes);
+			code = removal_log__add(&lines, v[i].inc->name, v[i].manifest, v[i].why,
+						v[i].inc->bytes);
 	}
-	if (!ret && lines.len)
-		ret = removal_log__write(b, &lines, &err);
+	if (!code && lines.len)
+		code = removal_log__write(b, &lines, &err);
 	buf__free(&lines);
-	return ret;
+	return code;
 }
 
 /* Unmark busy incidents, and find the time when the next one is too old. */

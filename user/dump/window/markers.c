@@ -41,8 +41,7 @@ static int add_sample(struct markers *m, enum marker_kind kind, const struct frb
 		.raw_size = raw->len,
 	};
 
-	if (!err)
-		err = record__add_sample(&m->records, &sample);
+	err = err ?: record__add_sample(&m->records, &sample);
 	buf__free(raw);
 	return err;
 }

@@ -157,8 +157,7 @@ static int add_ring_record(struct gatherer *w, size_t c, const struct perf_event
 			w->user_pid = record__pid(h);
 		switch_stacks__note(&w->switches, h);
 		err = task_set__add(&w->tasks, record__pid(h), record__tid(h));
-		if (!err)
-			err = page_set__add_sample(&w->pages, h);
+		err = err ?: page_set__add_sample(&w->pages, h);
 		if (err)
 			return err;
 	}
@@ -197,8 +196,7 @@ static int add_trigger_needs(struct gatherer *w)
 
 		if (stacks)
 			err = add_stack_pages(w, it->t.subject.pid, &stacks->raw);
-		if (!err)
-			err = task_set__add(&w->tasks, it->t.subject.pid, it->t.subject.tid);
+		err = err ?: task_set__add(&w->tasks, it->t.subject.pid, it->t.subject.tid);
 		if (!err && it->rule)
 			err = task_set__add(&w->tasks, it->t.current.pid, it->t.current.tid);
 	}
@@ -271,7 +269,7 @@ static uint32_t main_process(const struct gatherer *w)
 static int add_sideband(struct gatherer *w, struct err *err)
 {
 	struct sideband_request req = { .start = w->res->start, .end = w->res->end };
-	int ret;
+	int code;
 
 	task_set__sort(&w->tasks);
 	page_set__sort(&w->pages);
@@ -281,9 +279,9 @@ static int add_sideband(struct gatherer *w, struct err *err)
 	req.pages = w->pages.v;
 	req.n_pages = w->pages.n;
 	req.first_pid = main_process(w);
-	ret = sideband__slice(w->job->env->sideband, &req, err, &w->win->slice);
-	if (ret)
-		return ret;
+	code = sideband__slice(w->job->env->sideband, &req, err, &w->win->slice);
+	if (code)
+		return code;
 	w->res->sideband_lost = w->win->slice->lost;
 	w->res->sideband_rescans = w->win->slice->rescans;
 	w->res->sideband_incomplete = w->win->slice->incomplete;
@@ -306,48 +304,43 @@ static int look_for_contradictions(struct gatherer *w)
 static int gather_records(struct gatherer *w, struct err *err)
 {
 	struct timeline rings;
-	int ret = page_set__init(&w->pages, w->job->session);
+	int code = page_set__init(&w->pages, w->job->session);
 
-	ret = ret ?: switch_stacks__init(&w->switches, w->job->inc, w->job->session);
-	if (!ret)
-		ret = add_rings(w);
-	if (!ret)
-		ret = add_trigger_needs(w);
-	if (ret)
-		return err_set(err, ret, "out of memory");
+	code = code ?: switch_stacks__init(&w->switches, w->job->inc, w->job->session);
+	code = code ?: add_rings(w);
+	code = code ?: add_trigger_needs(w);
+	if (code)
+		return err_set(err, code, "out of memory");
 	rings = w->win->timeline;
 	w->win->timeline = (struct timeline){ 0 };
-	ret = add_sideband(w, err);
-	for (size_t i = 0; !ret && i < rings.n; i++)
-		ret = timeline__add(&w->win->timeline, rings.v[i].time, rings.v[i].rec);
+	code = add_sideband(w, err);
+	for (size_t i = 0; !code && i < rings.n; i++)
+		code = timeline__add(&w->win->timeline, rings.v[i].time, rings.v[i].rec);
 	timeline__free(&rings);
-	if (!ret)
-		ret = add_trigger_markers(w);
-	if (!ret)
-		ret = timeline__add_buffer(&w->win->timeline, w->win->markers.records.data,
-					   w->win->markers.records.len);
-	if (!ret)
-		ret = timeline__sort(&w->win->timeline);
-	if (!ret)
-		ret = look_for_contradictions(w);
-	if (ret && !err->msg[0])
-		err_set(err, ret, "out of memory");
-	return ret;
+	code = code ?: add_trigger_markers(w);
+	code = code
+		       ?: timeline__add_buffer(&w->win->timeline, w->win->markers.records.data,
+					       w->win->markers.records.len);
+	code = code ?: timeline__sort(&w->win->timeline);
+	code = code ?: look_for_contradictions(w);
+	if (code && !err->msg[0])
+		err_set(err, code, "out of memory");
+	return code;
 }
 
 static int read_rings(struct gatherer *w)
 {
 	size_t n_cpus = w->job->session->n_cpus;
-	int ret = 0;
+	int err = 0;
 
 	w->res->n_cpus = n_cpus;
 	w->res->cpus = calloc(n_cpus, sizeof(*w->res->cpus));
 	w->rings = calloc(n_cpus, sizeof(*w->rings));
 	if (!w->res->cpus || !w->rings)
 		return -ENOMEM;
-	for (size_t c = 0; !ret && c < n_cpus; c++)
-		ret = read_ring(w, c);
-	return ret;
+	for (size_t c = 0; !err && c < n_cpus; c++)
+		err = read_ring(w, c);
+	return err;
 }
 
 /* Time from which the CPU's gaps count, like covered_ns in the manifest. */

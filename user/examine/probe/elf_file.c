@@ -104,19 +104,19 @@ static int not_elf(const struct elf_file *f, struct err *err)
 static int open_elf(struct elf_file *f, bool ours, struct err *err)
 {
 	/* compressed data of strangers are skipped: they may grow large, and name any function */
-	int r = elf_copy__make(f->fd,
-			       ELF_COPY_SYMBOLS | ELF_COPY_NOTES | (ours ? ELF_COPY_DEBUGDATA : 0),
-			       &f->copy);
+	int code = elf_copy__make(
+		f->fd, ELF_COPY_SYMBOLS | ELF_COPY_NOTES | (ours ? ELF_COPY_DEBUGDATA : 0),
+		&f->copy);
 
-	if (r == -ENOEXEC)
+	if (code == -ENOEXEC)
 		return not_elf(f, err);
-	if (r == -EFBIG)
+	if (code == -EFBIG)
 		return err_set(
-			err, r,
+			err, code,
 			"%s: its symbols are larger than %lld MB, or its headers are damaged",
 			f->name, ELF_COPY_MAX >> 20);
-	if (r)
-		return err_set(err, r, "%s: %s", f->name, strerror(-r));
+	if (code)
+		return err_set(err, code, "%s: %s", f->name, strerror(-code));
 	elf_version(EV_CURRENT);
 	f->elf = elf_begin(f->copy, ELF_C_READ, NULL);
 	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF)
@@ -127,17 +127,17 @@ static int open_elf(struct elf_file *f, bool ours, struct err *err)
 int elf_file__open(int fd, const char *name, bool ours, struct elf_file **ret, struct err *err)
 {
 	struct elf_file *f = calloc(1, sizeof(*f));
-	int r;
+	int code;
 
 	if (!f)
 		return err_set(err, -ENOMEM, "out of memory");
 	f->fd = fd;
 	f->copy = -1;
 	f->name = strdup(name);
-	r = f->name ? open_elf(f, ours, err) : err_set(err, -ENOMEM, "out of memory");
-	if (r) {
+	code = f->name ? open_elf(f, ours, err) : err_set(err, -ENOMEM, "out of memory");
+	if (code) {
 		elf_file__free(f);
-		return r;
+		return code;
 	}
 	look_at_sections(f);
 	*ret = f;
@@ -289,12 +289,12 @@ int elf_file__usdt_offset(const struct elf_file *f, const struct elf_usdt *p, ui
 {
 	/* prelink may have moved the section since the note was written */
 	uint64_t moved = f->sdt_base ? f->sdt_base - p->base : 0, offset, semaphore = 0;
-	int r = elf_file__offset(f, p->addr + moved, &offset);
+	int err = elf_file__offset(f, p->addr + moved, &offset);
 
-	if (!r && p->semaphore)
-		r = find_offset(f, p->semaphore + moved, PF_W, &semaphore);
-	if (r)
-		return r;
+	if (!err && p->semaphore)
+		err = find_offset(f, p->semaphore + moved, PF_W, &semaphore);
+	if (err)
+		return err;
 	*ret = offset;
 	*ret_semaphore = semaphore;
 	return 0;

@@ -140,12 +140,12 @@ static int name_not_found(struct elf_file *f, const char *name, const struct sea
 static int several_functions(const struct elf_file *f, const struct search *s, struct err *err)
 {
 	struct buf list = { 0 };
-	int r = 0;
+	int code = 0;
 
-	for (uint32_t i = 0; i < s->found->n && !r && list.len < 400; i++) {
+	for (uint32_t i = 0; i < s->found->n && !code && list.len < 400; i++) {
 		_cleanup_free_ char *full = demangler__run(s->demangler, s->found->v[i].name);
 
-		r = buf__printf(&list, "%s%s", i ? ", " : "", full ?: s->found->v[i].name);
+		code = buf__printf(&list, "%s%s", i ? ", " : "", full ?: s->found->v[i].name);
 	}
 	err_set(err, -EINVAL, "%s has several functions '%s', write one in full: %s",
 		elf_file__name(f), s->name, list.data ?: "");
@@ -174,11 +174,11 @@ static bool all_the_same(const struct search *s)
 
 static int search_function(struct elf_file *f, struct search *s, struct err *err)
 {
-	int r = elf_file__each_function(f, compare_function, s);
+	int code = elf_file__each_function(f, compare_function, s);
 
-	if (r)
-		return err_set(err, r, "%s: cannot read its symbols: %s", elf_file__name(f),
-			       strerror(-r));
+	if (code)
+		return err_set(err, code, "%s: cannot read its symbols: %s", elf_file__name(f),
+			       strerror(-code));
 	if (!s->found->n)
 		return name_not_found(f, s->name, s, err);
 	if (s->too_many)
@@ -194,7 +194,7 @@ int funcs__find(struct elf_file *f, const char *name, const struct demangler *de
 	struct search s = { .name = name,
 			    .demangler = is_cxx(name) ? demangler : NULL,
 			    .found = &found };
-	int r;
+	int code;
 
 	if (is_cxx(name) && !demangler)
 		return err_set(
@@ -202,12 +202,12 @@ int funcs__find(struct elf_file *f, const char *name, const struct demangler *de
 			"'%s' cannot be looked up without libstdc++.so.6: write the symbol as "
 			"`nm` shows it (_Z...)",
 			name);
-	r = search_function(f, &s, err);
-	if (r)
+	code = search_function(f, &s, err);
+	if (code)
 		funcs__free(&found);
 	else
 		*ret = found;
-	return r;
+	return code;
 }
 
 void funcs__free(struct funcs *funcs)
@@ -287,19 +287,18 @@ int func__exits(struct elf_file *f, const struct func *func, struct func_exits *
 {
 	struct parts parts = { .file = f, .func = func, .len = strlen(func->name), .n = 1 };
 	struct func_exits exits;
-	int r;
+	int code;
 
 	parts.v[0] = (struct func_part){ func->addr, func->size,
 					 elf_file__code(f, func->addr, func->size) };
 	if (!parts.v[0].code)
 		return err_set(err, -EINVAL, "its symbol has no size, so its end is unknown");
-	r = elf_file__each_function(f, add_part, &parts);
-	if (!r)
-		r = func_exits__find(elf_file__machine(f), parts.v, parts.n, &exits);
-	if (r == -E2BIG)
-		return err_set(err, r, "it returns in more than %d places", FUNC_EXITS_MAX);
-	if (r)
-		return err_set(err, r, "its instructions cannot be read");
+	code = elf_file__each_function(f, add_part, &parts);
+	code = code ?: func_exits__find(elf_file__machine(f), parts.v, parts.n, &exits);
+	if (code == -E2BIG)
+		return err_set(err, code, "it returns in more than %d places", FUNC_EXITS_MAX);
+	if (code)
+		return err_set(err, code, "its instructions cannot be read");
 	if (!exits.n)
 		return never_returns(f, &exits, err);
 	*ret = exits;

@@ -39,35 +39,35 @@ static int find_exits(const struct examine_probe *q, struct elf_file *f, const s
 static int check_offset(const struct examine_probe *q, struct elf_file *f, const struct func *func,
 			struct err *err)
 {
-	const void *code = elf_file__code(f, func->addr, func->size);
-	int r;
+	const void *bytes = elf_file__code(f, func->addr, func->size);
+	int code;
 
 	if (!q->offset)
 		return 0;
-	if (!code || q->offset >= func->size)
+	if (!bytes || q->offset >= func->size)
 		return err_set(err, -EINVAL, "%s: '%s' has no +0x%llx: it is %llu bytes long",
 			       elf_file__name(f), func->name, (unsigned long long)q->offset,
 			       (unsigned long long)func->size);
-	r = func_exits__check_boundary(elf_file__machine(f), code, func->size, q->offset);
-	return r ? err_set(err, -EINVAL, "%s: no instruction of '%s' begins at +0x%llx",
-			   elf_file__name(f), func->name, (unsigned long long)q->offset)
-		 : 0;
+	code = func_exits__check_boundary(elf_file__machine(f), bytes, func->size, q->offset);
+	return code ? err_set(err, -EINVAL, "%s: no instruction of '%s' begins at +0x%llx",
+			      elf_file__name(f), func->name, (unsigned long long)q->offset)
+		    : 0;
 }
 
 static int add_func(const struct examine_probe *q, struct elf_file *f, const struct func *func,
 		    struct probe_found *found, struct err *err)
 {
 	struct probe_func *ret = &found->funcs[found->n_funcs];
-	int r;
+	int code;
 
 	ret->name = strdup(func->name);
 	if (!ret->name)
 		return err_set(err, -ENOMEM, "out of memory");
 	found->n_funcs++;
-	r = check_offset(q, f, func, err);
-	if (!r && elf_file__offset(f, func->addr + q->offset, &ret->offset))
-		r = err_set(err, -EINVAL, "%s: '%s' is not code", elf_file__name(f), func->name);
-	return r ? r : find_exits(q, f, func, ret, err);
+	code = check_offset(q, f, func, err);
+	if (!code && elf_file__offset(f, func->addr + q->offset, &ret->offset))
+		code = err_set(err, -EINVAL, "%s: '%s' is not code", elf_file__name(f), func->name);
+	return code ?: find_exits(q, f, func, ret, err);
 }
 
 static int look_for_symbol(const struct examine_probe *q, struct elf_file *f,
@@ -75,7 +75,7 @@ static int look_for_symbol(const struct examine_probe *q, struct elf_file *f,
 			   struct err *err)
 {
 	struct funcs funcs = { .n = 0 };
-	int r;
+	int code;
 
 	if (q->latency && elf_file__is_go(f))
 		return err_set(err, -EINVAL,
@@ -83,16 +83,16 @@ static int look_for_symbol(const struct examine_probe *q, struct elf_file *f,
 			       "so the end of a call cannot be recognised. Without a threshold, "
 			       "calls can be watched",
 			       elf_file__name(f));
-	r = funcs__find(f, q->symbol, demangler, &funcs, err);
-	if (r)
-		return r;
+	code = funcs__find(f, q->symbol, demangler, &funcs, err);
+	if (code)
+		return code;
 	found->funcs = calloc(funcs.n, sizeof(*found->funcs));
 	if (!found->funcs)
-		r = err_set(err, -ENOMEM, "out of memory");
-	for (uint32_t i = 0; i < funcs.n && !r; i++)
-		r = add_func(q, f, &funcs.v[i], found, err);
+		code = err_set(err, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < funcs.n && !code; i++)
+		code = add_func(q, f, &funcs.v[i], found, err);
 	funcs__free(&funcs);
-	return r;
+	return code;
 }
 
 /* ---- static probes ---- */
@@ -146,30 +146,30 @@ static int add_usdt(struct usdt_search *s, const struct elf_usdt *p)
 static int compare_usdt(const struct elf_usdt *p, void *arg)
 {
 	struct usdt_search *s = arg;
-	int r;
+	int err;
 
 	if (!strcmp(p->provider, s->q->provider) && !strcmp(p->name, s->q->symbol))
 		return add_usdt(s, p);
 	if (s->n_others++ >= 8)
 		return 0;
-	r = buf__printf(&s->others, "%s%s:%s", s->others.len ? ", " : "", p->provider, p->name);
-	return r ? err_set(s->err, r, "out of memory") : 0;
+	err = buf__printf(&s->others, "%s%s:%s", s->others.len ? ", " : "", p->provider, p->name);
+	return err ? err_set(s->err, err, "out of memory") : 0;
 }
 
 static int look_for_usdt(const struct examine_probe *q, struct elf_file *f,
 			 struct probe_found *found, struct err *err)
 {
 	struct usdt_search s = { .q = q, .file = f, .found = found, .err = err };
-	int r = elf_file__each_usdt(f, compare_usdt, &s);
+	int code = elf_file__each_usdt(f, compare_usdt, &s);
 
-	if (!r && !found->n_probes && !s.n_others)
-		r = err_set(err, -ENOENT, "%s has no static probes", elf_file__name(f));
-	else if (!r && !found->n_probes)
-		r = err_set(err, -ENOENT, "%s has no static probe '%s:%s'; it has %s%s",
-			    elf_file__name(f), q->provider, q->symbol, s.others.data ?: "",
-			    s.n_others > 8 ? " ..." : "");
+	if (!code && !found->n_probes && !s.n_others)
+		code = err_set(err, -ENOENT, "%s has no static probes", elf_file__name(f));
+	else if (!code && !found->n_probes)
+		code = err_set(err, -ENOENT, "%s has no static probe '%s:%s'; it has %s%s",
+			       elf_file__name(f), q->provider, q->symbol, s.others.data ?: "",
+			       s.n_others > 8 ? " ..." : "");
 	buf__free(&s.others);
-	return r;
+	return code;
 }
 
 /* ---- lists ---- */
@@ -211,10 +211,10 @@ static int list_probes(const struct examine_probe *q, struct elf_file *f, struct
 		       struct err *err)
 {
 	struct list_search l = { q, found };
-	int r = q->what == EXAMINE_LIST_USDT ? elf_file__each_usdt(f, list_usdt, &l)
-					     : elf_file__each_function(f, list_function, &l);
+	int code = q->what == EXAMINE_LIST_USDT ? elf_file__each_usdt(f, list_usdt, &l)
+						: elf_file__each_function(f, list_function, &l);
 
-	return r ? err_set(err, r, "%s: %s", elf_file__name(f), strerror(-r)) : 0;
+	return code ? err_set(err, code, "%s: %s", elf_file__name(f), strerror(-code)) : 0;
 }
 
 /* ---- the question ---- */
@@ -239,18 +239,18 @@ int probe_search__run(const struct examine_probe *q, const struct probe_files_op
 	bool of_function = q->what == EXAMINE_FUNCTION || q->what == EXAMINE_LIST_FUNCTIONS;
 	struct probe_found found = { 0 };
 	struct elf_file *f;
-	int r = elf_file__open(files->fd, files->name, files->ours, &f, err);
+	int code = elf_file__open(files->fd, files->name, files->ours, &f, err);
 
-	if (r)
-		return r;
+	if (code)
+		return code;
 	elf_file__use_debug(f, files->debug, files->n_debug);
 	if (may_ask && of_function && elf_file__wants_debug(f, ret_id, ret_link))
-		r = -EAGAIN;
-	r = r ?: answer_question(q, f, demangler, &found, err);
+		code = -EAGAIN;
+	code = code ?: answer_question(q, f, demangler, &found, err);
 	elf_file__free(f);
-	if (r)
+	if (code)
 		probe_found__free(&found);
 	else
 		*ret = found;
-	return r;
+	return code;
 }

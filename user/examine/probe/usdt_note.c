@@ -55,9 +55,9 @@ int usdt_notes__each(const void *notes, size_t len, int (*fn)(const struct elf_u
 		     void *arg)
 {
 	const char *p = notes;
-	int r = 0;
+	int err = 0;
 
-	while (!r && len >= 12) {
+	while (!err && len >= 12) {
 		uint32_t head[3]; /* size of the name, size of the rest, type */
 		size_t name, desc;
 
@@ -70,13 +70,13 @@ int usdt_notes__each(const void *notes, size_t len, int (*fn)(const struct elf_u
 			break;
 		if (head[2] == NT_STAPSDT && head[0] == sizeof(OWNER) &&
 		    !memcmp(p, OWNER, sizeof(OWNER)))
-			r = take_note(p + name, head[1], fn, arg);
+			err = take_note(p + name, head[1], fn, arg);
 		if (desc > len - name)
 			break;
 		p += name + desc;
 		len -= name + desc;
 	}
-	return r;
+	return err;
 }
 
 /* ---- registers: offsets in struct pt_regs; -1: unknown ---- */

@@ -23,11 +23,11 @@ int report__open_command(const struct outcome *o, const struct run_incident *inc
 
 	if (!dump) {
 		err = buf__add_str(b, "frbpf show --base ");
-		err = err ? err : escape__shell(b, o->folder);
-		return err ? err : buf__printf(b, " %s", inc->name);
+		err = err ?: escape__shell(b, o->folder);
+		return err ?: buf__printf(b, " %s", inc->name);
 	}
 	err = buf__add_str(b, "perf script -i ");
-	return err ? err : escape__shell(b, dump->path);
+	return err ?: escape__shell(b, dump->path);
 }
 
 int report__command(const struct outcome *o, struct buf *b)
@@ -36,7 +36,7 @@ int report__command(const struct outcome *o, struct buf *b)
 
 	for (size_t i = 0; o->opts->command && o->opts->command[i] && !err; i++) {
 		err = buf__add_str(b, i ? " " : "");
-		err = err ? err : escape__shell(b, o->opts->command[i]);
+		err = err ?: escape__shell(b, o->opts->command[i]);
 	}
 	return err;
 }

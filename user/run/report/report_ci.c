@@ -17,19 +17,19 @@ static int add_annotation(const struct outcome *o, size_t i, struct buf *b)
 	struct buf text = { 0 };
 	int err = buf__add_str(b, "::error title=");
 
-	err = err ? err : escape__github_property(b, "frbpf: rule ");
-	err = err ? err : escape__github_property(b, rule->name);
-	err = err ? err : buf__add_str(b, "::");
-	err = err ? err : buf__printf(&text, "%s: ", rule->when);
+	err = err ?: escape__github_property(b, "frbpf: rule ");
+	err = err ?: escape__github_property(b, rule->name);
+	err = err ?: buf__add_str(b, "::");
+	err = err ?: buf__printf(&text, "%s: ", rule->when);
 	if (!err && t)
 		err = report__fact(rule, t, &text);
 	if (!err && t)
 		err = buf__add_str(&text, "; ");
 	if (!err && t)
 		err = report__open_command(o, inc, &text);
-	err = err ? err : escape__github(b, text.data);
+	err = err ?: escape__github(b, text.data);
 	buf__free(&text);
-	return err ? err : buf__add_str(b, "\n");
+	return err ?: buf__add_str(b, "\n");
 }
 
 int report_github(const struct outcome *o, struct buf *b)
@@ -42,8 +42,8 @@ int report_github(const struct outcome *o, struct buf *b)
 	}
 	if (!err && !o->recorded) {
 		err = buf__add_str(b, "::warning title=frbpf::not recorded: ");
-		err = err ? err : escape__github(b, o->reason);
-		err = err ? err : buf__add_str(b, "\n");
+		err = err ?: escape__github(b, o->reason);
+		err = err ?: buf__add_str(b, "\n");
 	}
 	return err;
 }
@@ -70,10 +70,10 @@ static json_t *make_link(const char *label, const char *url, const char *folder,
 	json_t *j = NULL;
 	int err = escape__plain(&text, label);
 
-	err = err ? err : escape__plain(&to, url);
-	err = err ? err : buf__add_str(&to, "/artifacts/file/");
-	err = err ? err : add_path(&to, folder);
-	err = err ? err : buf__printf(&to, "/%s", file);
+	err = err ?: escape__plain(&to, url);
+	err = err ?: buf__add_str(&to, "/artifacts/file/");
+	err = err ?: add_path(&to, folder);
+	err = err ?: buf__printf(&to, "/%s", file);
 	if (!err)
 		j = json_pack("{s:{s:s, s:s}}", "external_link", "label", text.data, "url",
 			      to.data);

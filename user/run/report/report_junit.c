@@ -14,7 +14,7 @@ static int add_escaped(const struct outcome *o, size_t rule, text_fn fn, struct 
 	struct buf text = { 0 };
 	int err = fn(o, rule, &text);
 
-	err = err ? err : escape__xml(b, text.data ? text.data : "");
+	err = err ?: escape__xml(b, text.data ? text.data : "");
 	buf__free(&text);
 	return err;
 }
@@ -71,17 +71,17 @@ static int add_failure(const struct outcome *o, size_t rule, struct buf *b)
 	const struct run_rule *r = &o->rules[rule];
 	int err = buf__add_str(b, "      <failure type=\"rule\" message=\"");
 
-	err = err ? err : add_escaped(o, rule, contradiction_message, b);
-	err = err ? err : buf__add_str(b, "\">");
-	err = err ? err : add_escaped(o, rule, rule_fact, b);
+	err = err ?: add_escaped(o, rule, contradiction_message, b);
+	err = err ?: buf__add_str(b, "\">");
+	err = err ?: add_escaped(o, rule, rule_fact, b);
 	err = err ? err
 		  : buf__printf(b, "\nmatched %llu times, fired %llu times; incident ",
 				(unsigned long long)r->state.matched,
 				(unsigned long long)r->state.fired);
-	err = err ? err : add_escaped(o, rule, incident_name, b);
-	err = err ? err : buf__add_str(b, "\n");
-	err = err ? err : add_escaped(o, rule, open_command, b);
-	return err ? err : buf__add_str(b, "\n</failure>\n");
+	err = err ?: add_escaped(o, rule, incident_name, b);
+	err = err ?: buf__add_str(b, "\n");
+	err = err ?: add_escaped(o, rule, open_command, b);
+	return err ?: buf__add_str(b, "\n</failure>\n");
 }
 
 static int rule_values(const struct outcome *o, size_t rule, struct buf *b)
@@ -107,13 +107,13 @@ static int add_case(const struct outcome *o, size_t i, struct buf *b)
 {
 	int err = buf__add_str(b, "    <testcase classname=\"frbpf\" name=\"");
 
-	err = err ? err : add_escaped(o, i, case_name, b);
-	err = err ? err : buf__printf(b, "\" time=\"%.3f\">\n", o->wall_ns / 1e9);
+	err = err ?: add_escaped(o, i, case_name, b);
+	err = err ?: buf__printf(b, "\" time=\"%.3f\">\n", o->wall_ns / 1e9);
 	if (!err && run_rule__fired(&o->rules[i]))
 		err = add_failure(o, i, b);
-	err = err ? err : buf__add_str(b, "      <system-out>");
-	err = err ? err : add_escaped(o, i, rule_values, b);
-	return err ? err : buf__add_str(b, "</system-out>\n    </testcase>\n");
+	err = err ?: buf__add_str(b, "      <system-out>");
+	err = err ?: add_escaped(o, i, rule_values, b);
+	return err ?: buf__add_str(b, "</system-out>\n    </testcase>\n");
 }
 
 /* Not recorded: the result of the rules is unknown. */
@@ -122,8 +122,8 @@ static int add_skipped(const struct outcome *o, struct buf *b)
 	int err = buf__add_str(b, "    <testcase classname=\"frbpf\" name=\"recording\" "
 				  "time=\"0.000\">\n      <skipped message=\"");
 
-	err = err ? err : add_escaped(o, 0, not_recorded_reason, b);
-	return err ? err : buf__add_str(b, "\"/>\n    </testcase>\n");
+	err = err ?: add_escaped(o, 0, not_recorded_reason, b);
+	return err ?: buf__add_str(b, "\"/>\n    </testcase>\n");
 }
 
 int report_junit(const struct outcome *o, struct buf *b)
@@ -146,5 +146,5 @@ int report_junit(const struct outcome *o, struct buf *b)
 		err = add_case(o, i, b);
 	if (!err && !o->recorded)
 		err = add_skipped(o, b);
-	return err ? err : buf__add_str(b, "  </testsuite>\n</testsuites>\n");
+	return err ?: buf__add_str(b, "  </testsuite>\n</testsuites>\n");
 }

@@ -16,7 +16,7 @@ static int add_command(const struct outcome *o, struct buf *b)
 	struct buf text = { 0 };
 	int err = report__command(o, &text);
 
-	err = err ? err : escape__markdown(b, text.data ? text.data : "");
+	err = err ?: escape__markdown(b, text.data ? text.data : "");
 	buf__free(&text);
 	return err;
 }
@@ -26,7 +26,7 @@ static int add_fact(const struct run_rule *rule, const struct run_trigger *t, st
 	struct buf text = { 0 };
 	int err = report__fact(rule, t, &text);
 
-	err = err ? err : escape__markdown(b, text.data);
+	err = err ?: escape__markdown(b, text.data);
 	buf__free(&text);
 	return err;
 }
@@ -37,10 +37,10 @@ static int add_code(const struct outcome *o, const struct run_incident *inc, str
 	struct buf text = { 0 };
 	int err = report__open_command(o, inc, &text);
 
-	err = err ? err : buf__add_str(b, "\n    ");
-	err = err ? err : escape__plain(b, text.data);
+	err = err ?: buf__add_str(b, "\n    ");
+	err = err ?: escape__plain(b, text.data);
 	buf__free(&text);
-	return err ? err : buf__add_str(b, "\n");
+	return err ?: buf__add_str(b, "\n");
 }
 
 static int add_head(const struct outcome *o, struct buf *b)
@@ -53,8 +53,8 @@ static int add_head(const struct outcome *o, struct buf *b)
 		fired += run_rule__fired(&o->rules[i]);
 	if (!o->recorded) {
 		err = buf__add_str(b, "### frbpf: not recorded\n\n");
-		err = err ? err : escape__markdown(b, o->reason);
-		return err ? err : buf__add_str(b, "\n");
+		err = err ?: escape__markdown(b, o->reason);
+		return err ?: buf__add_str(b, "\n");
 	}
 	if (fired)
 		err = buf__printf(b, "### frbpf: %zu of %zu rules fired\n\n", fired, o->n_rules);
@@ -62,9 +62,9 @@ static int add_head(const struct outcome *o, struct buf *b)
 		err = buf__printf(b, "### frbpf: no rule fired\n\n");
 	if (!err && o->opts->command) {
 		err = add_command(o, b);
-		err = err ? err : buf__add_str(b, ", ");
+		err = err ?: buf__add_str(b, ", ");
 	}
-	return err ? err : buf__printf(b, "%s recorded\n", format_ns(o->wall_ns, wall));
+	return err ?: buf__printf(b, "%s recorded\n", format_ns(o->wall_ns, wall));
 }
 
 static int add_rule_row(const struct run_rule *r, struct buf *b)
@@ -77,16 +77,16 @@ static int add_rule_row(const struct run_rule *r, struct buf *b)
 			      : r->quiet	 ? "(counts)"
 						 : "");
 
-	err = err ? err : escape__markdown(b, r->when);
+	err = err ?: escape__markdown(b, r->when);
 	if (!err && r->condition) {
 		err = buf__add_str(b, " if ");
-		err = err ? err : escape__markdown(b, r->condition);
+		err = err ?: escape__markdown(b, r->condition);
 	}
 	err = err ? err
 		  : buf__printf(b, " | %llu | %llu%s |", (unsigned long long)r->state.matched,
 				(unsigned long long)h->n, r->has_values ? "" : " matches");
 	if (err || !h->n)
-		return err ? err : buf__add_str(b, " | | | |\n");
+		return err ?: buf__add_str(b, " | | | |\n");
 	return buf__printf(b, " %s | %s | %s | %s |\n",
 			   format_ns(histogram__percentile(h, 50), p50),
 			   format_ns(histogram__percentile(h, 90), p90),
@@ -115,8 +115,8 @@ static int add_why(const struct run_incident *inc, struct buf *b)
 
 	if (!inc->why)
 		return 0;
-	err = err ? err : escape__markdown(b, inc->why);
-	return err ? err : buf__add_str(b, "\n");
+	err = err ?: escape__markdown(b, inc->why);
+	return err ?: buf__add_str(b, "\n");
 }
 
 static int add_incident(const struct outcome *o, const struct run_incident *inc, struct buf *b)
@@ -126,21 +126,21 @@ static int add_incident(const struct outcome *o, const struct run_incident *inc,
 	size_t others = inc->n_triggers - 1 + inc->more_triggers;
 	int err = buf__printf(b, "\n#### incident %s: rule %s\n\n", inc->name, rule->name);
 
-	err = err ? err : add_fact(rule, t, b);
+	err = err ?: add_fact(rule, t, b);
 	if (!err && t->contradicted)
 		err = buf__add_str(b, ", which the recording contradicts: no finding");
 	if (!err && others)
 		err = buf__printf(b, "; %zu more triggers at that time", others);
-	err = err ? err : buf__add_str(b, "\n");
-	err = err ? err : add_why(inc, b);
-	err = err ? err : report_stacks(o, inc, b);
-	err = err ? err : add_code(o, inc, b);
+	err = err ?: buf__add_str(b, "\n");
+	err = err ?: add_why(inc, b);
+	err = err ?: report_stacks(o, inc, b);
+	err = err ?: add_code(o, inc, b);
 	for (size_t i = 0; i < inc->n_files && !err; i++) {
 		if (!inc->files[i].error)
 			continue;
 		err = buf__printf(b, "\nsession %s has no file: ", inc->files[i].session);
-		err = err ? err : escape__markdown(b, inc->files[i].error);
-		err = err ? err : buf__add_str(b, "\n");
+		err = err ?: escape__markdown(b, inc->files[i].error);
+		err = err ?: buf__add_str(b, "\n");
 	}
 	return err;
 }
@@ -153,13 +153,13 @@ static int add_notices(const struct outcome *o, struct buf *b)
 		if (!o->sessions[i].notice[0])
 			continue;
 		err = buf__printf(b, "\nsession %s: ", o->sessions[i].name);
-		err = err ? err : escape__markdown(b, o->sessions[i].notice);
-		err = err ? err : buf__add_str(b, "\n");
+		err = err ?: escape__markdown(b, o->sessions[i].notice);
+		err = err ?: buf__add_str(b, "\n");
 	}
 	if (!err && o->unread[0]) {
 		err = buf__add_str(b, "\nFindings of the dumps are missing here: ");
-		err = err ? err : escape__markdown(b, o->unread);
-		err = err ? err : buf__add_str(b, "\n");
+		err = err ?: escape__markdown(b, o->unread);
+		err = err ?: buf__add_str(b, "\n");
 	}
 	if (!err && o->lost_triggers)
 		err = buf__printf(b, "\n%llu triggers came while too many dumps were in progress.\n",
@@ -174,10 +174,10 @@ int report_markdown(const struct outcome *o, struct buf *b)
 {
 	int err = add_head(o, b);
 
-	err = err ? err : add_rule_table(o, b);
+	err = err ?: add_rule_table(o, b);
 	for (size_t i = 0; i < o->n_incidents && !err; i++) {
 		if (o->incidents[i].n_triggers)
 			err = add_incident(o, &o->incidents[i], b);
 	}
-	return err ? err : add_notices(o, b);
+	return err ?: add_notices(o, b);
 }

@@ -30,10 +30,10 @@ static int write_file(int dir, const char *name, const struct buf *b, struct err
 static void add_step_summary(const struct buf *markdown, const char *path)
 {
 	_cleanup_close_ int fd = foreign__append_file(path);
-	int code = fd < 0 ? fd : write_all(fd, markdown->data, markdown->len);
+	int err = fd < 0 ? fd : write_all(fd, markdown->data, markdown->len);
 
-	if (code)
-		log_warn("GITHUB_STEP_SUMMARY %s: %s", path, strerror(-code));
+	if (err)
+		log_warn("GITHUB_STEP_SUMMARY %s: %s", path, strerror(-err));
 }
 
 /* GitHub reads annotations from the output of the step. */
