@@ -169,4 +169,11 @@ static inline uint64_t counted(const struct world *w)
 
 #define pool_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
+static inline struct incident *frozen(struct world *w, size_t rule)
+{
+	fire(w, rule);
+	w->now += POST;
+	return freeze_next(w);
+}
+
 #endif
