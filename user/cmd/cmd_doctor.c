@@ -87,13 +87,9 @@ const struct command cmd_doctor = {
 	.run = run_doctor,
 	.usage = "[--json]",
 	.summary = "what this kernel and these privileges allow, and how to get the rest",
-	.help = "Each line is one part: ok; less: it works, but knows less or costs more; no: it "
-		"does "
-		"not work here.\n"
-		"Behind > is how to get the rest. A rule of each source is attached for a moment; "
-		"it "
-		"cannot fire.\n"
-		"BPF programs of others that take events from our sessions are listed.\n"
-		"The exit status is 1 if a part does not work.\n\n"
-		"      --json          the findings, for programs\n",
+	.help = "Each line is one part. ok: it works. less: it works, but knows less or costs\n"
+		"more. no: it does not work here. After > is the remedy. A rule of each source\n"
+		"is attached for a moment; it cannot fire. BPF programs of others that take\n"
+		"events from our sessions are listed. Exit status 1: a part does not work.\n\n"
+		"      --json          everything as JSON\n",
 };
