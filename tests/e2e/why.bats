@@ -393,6 +393,20 @@ explained() { # MANIFEST
 	jq -e '.why.verdict' "$1" >/dev/null
 }
 
+# Recorded by frbpf 0cd81bc, of November 23, 2026, before it had `why`: cause lock-sleep, without who woke the owner.
+@test "why explains a dump of an older version, as far as that goes" {
+	tar -xJf "$BATS_TEST_DIRNAME/data/old-incident.tar.xz" || skip "no tar, or no xz"
+	timeout -k 5 60 "$FRBPF" why --json old-incident/incidents/*.json >why.json
+	jq -e '.of_ns > 60000000 and (.tree.causes[0] | .type == "waited" and .woken_by == "task" and .waker.tid == 6195 and
+		.waker.comm == "cause" and .ns * 100 > 98 * 60000000) and ([.tree.causes[].ns] | add) == .of_ns' why.json || fail "$(<why.json)"
+	jq -e '.cause == "unknown" and (.verdict | test("until woken by cause/6195.* unknown: "))' why.json || fail "$(<why.json)"
+	# the dump alone tells the same
+	timeout -k 5 60 "$FRBPF" why --json old-incident/session-sched/perf.data.* >dump.json
+	same "of the dump" "$(jq -S 'del(.call)' dump.json)" "$(jq -S 'del(.call)' why.json)"
+	run -0 timeout -k 5 60 "$FRBPF" show old-incident/incidents/*.json
+	[[ $output == *"fired by rule slow: syscall:futex > 40ms"* && $output == *"until woken by cause/6195"* ]] || fail "$output"
+}
+
 @test "the recorder has each incident explained: in the manifest, on the line of ls" {
 	need_recording
 	need_btf
