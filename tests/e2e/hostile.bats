@@ -294,6 +294,43 @@ harmless() { # TEXT
 	untouched
 }
 
+@test "a program on an overlay in namespaces, whose name another file took, has its own names, and its cgroup's is harmless" {
+	local evil=$'c\e[2Jn' long mount
+	as_them unshare -Urmp true || skip "users cannot have namespaces here"
+	long=$(printf 'n%.0s' {1..250})
+	cp "$WORKLOADS/hung_files" "$WORKLOADS/user_func" "$open_dir"
+	mkfifo -m 666 "$open_dir/say"
+	write_rules <<-'EOF'
+		[rule-close]
+		when = syscall:close fails (EBADF)
+		if = comm == "frbpf-hung"
+	EOF
+	frbpf_load
+	mount=$(findmnt -n -o TARGET -t cgroup2 | head -n 1)
+	[[ ! $mount ]] || cgroup=$mount/$evil
+	[[ ! $mount ]] || mkdir "$cgroup"
+	(
+		[[ ! $mount ]] || echo "$BASHPID" >"$cgroup/cgroup.procs"
+		as_them sh -c 'cd "$1" && mkdir low up work all && cp ../hung_files "low/$2" && cp ../user_func low/other &&
+			exec unshare -Urmpf sh -c "mount -t overlay -o lowerdir=low,upperdir=up,workdir=work none all &&
+				all/$2 --program <../say | { head -c 1 && mv all/other all/$2; echo done >moved; cat; }"
+		' - "$theirs" "$long" >/dev/null
+	) & # until there is no more to read
+	exec 7>"$open_dir/say"
+	wait_until 20 test -s "$theirs/moved" || skip "users cannot mount an overlay here"
+	echo >&7
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE")
+	named "$BASE/incidents/$name.json"
+	exec 7>&-
+	run -0 frbpf show
+	harmless "$output"
+	[[ $output == *"hung_outer+0x"*"($long)"* ]] || fail "$output"
+	[[ ! $mount || $output == *'cgroup /c?[2Jn'* ]] || fail "$output"
+	[[ ! $mount ]] || wait_until 20 rmdir "$cgroup"
+	cgroup=
+}
+
 @test "a malicious program file causes an error, and the daemon continues" {
 	write_rules <<-'EOF'
 		[rule-slow]

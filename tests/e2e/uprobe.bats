@@ -157,6 +157,28 @@ user_frame() { # INCIDENT: where its first trigger's subject was, MODULE FUNCTIO
 	[[ $output == *"several functions 'demo::outer', write one in full: "*"demo::outer(int)"* ]]
 }
 
+@test "data among the instructions of a measured function stays as it is" {
+	local data=$BATS_TEST_TMPDIR/data
+	[[ $(uname -m) == x86_64 ]] && command -v gcc >/dev/null || skip "no compiler for this assembly"
+	cat >"$data.c" <<-'EOF'
+		#include <stdio.h>
+		__asm__(".globl with_data\n.type with_data,@function\nwith_data: jmp 1f\n"
+			"2: .byte 0xc3,0xc3,0x90,0xc3,0x48,0x89,0xe5,0xc3\n" /* ret ret nop ret ... */
+			"1: mov 2b(%rip),%rax\nret\n.size with_data,.-with_data\n");
+		unsigned long with_data(void);
+		int main(void) { return printf("%lx\n", with_data()) < 0; }
+	EOF
+	gcc -o "$data" "$data.c"
+	rules <<-EOF
+		[rule-data]
+		when = uprobe:$data:with_data > 1ns
+		dump = none
+	EOF
+	frbpf_load
+	same "the data" "$(program "$data")" c3e58948c390c3c3
+	same "matched" "$(frbpf status --json | jq -re '.rules[0].matched')" 1
+}
+
 # mini_debuginfo PROGRAM: stripped, with its functions' names in .gnu_debugdata
 mini_debuginfo() {
 	nm "$1" --format=posix --defined-only | awk '$2 == "T" || $2 == "t" { print $1 }' >"$1.keep"

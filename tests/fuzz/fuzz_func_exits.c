@@ -15,12 +15,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int i = 0; i < 2; i++) {
 		const struct func_part part = { 0x1000, size, data };
 
-		if (func_exits__find(machines[i], &part, 1, &e))
+		if (func_exits__find(machines[i], &part, 1, size & 1, &e))
 			continue;
 		for (uint32_t k = 0; k < e.n; k++) {
-			assert(e.at[k] - 0x1000 < size);
-			assert(!func_exits__check_boundary(machines[i], data, size,
-							   e.at[k] - 0x1000));
+			const uint64_t at = e.at[k] - 0x1000;
+			struct insn insn;
+
+			assert(at < size);
+			assert(!insn__decode(machines[i], data + at, size - at, &insn));
+			assert(insn.kind == INSN_RETURN);
 		}
 	}
 	return 0;

@@ -108,20 +108,20 @@ static void refuses_others(void **state)
 
 static void exits_x86(void **state)
 {
-	/* test; je 4f; ret; 4: jmp to the cold part; jmp elsewhere */
-	static const uint8_t body[] = { 0x85, 0xff, 0x74, 0x01, 0xc3, 0xe9, 0xf6, 0x0f,
-					0,    0,    0xe9, 0,	0x10, 0,    0 };
+	/* test; je 1f; ret; 1: je to the cold part; jmp elsewhere */
+	static const uint8_t body[] = { 0x85, 0xff, 0x74, 0x01, 0xc3, 0x0f, 0x84, 0xf5,
+					0x0f, 0,    0,	  0xe9, 0,    0x10, 0,	  0 };
 	static const uint8_t cold[] = { 0x90, 0xc3 };
 	const struct func_part parts[] = { { 0x1000, sizeof(body), body },
 					   { 0x2000, sizeof(cold), cold } };
 	struct func_exits e;
 
-	assert_int_equal(func_exits__find(EM_X86_64, parts, 2, &e), 0);
+	assert_int_equal(func_exits__find(EM_X86_64, parts, 2, false, &e), 0);
 	assert_int_equal(e.n, 2);
 	assert_int_equal(e.at[0], 0x1004);
 	assert_int_equal(e.at[1], 0x2001);
 	assert_int_equal(e.jumps, 1);
-	assert_int_equal(func_exits__find(EM_X86_64, parts, 1, &e), 0);
+	assert_int_equal(func_exits__find(EM_X86_64, parts, 1, false, &e), 0);
 	assert_int_equal(e.n, 1);
 	assert_int_equal(e.jumps, 2);
 	assert_int_equal(func_exits__check_boundary(EM_X86_64, body, sizeof(body), 4), 0);
@@ -131,32 +131,58 @@ static void exits_x86(void **state)
 
 static void bounds(void **state)
 {
-	uint8_t rets[FUNC_EXITS_MAX + 1];
-	struct func_part part = { 0x1000, FUNC_EXITS_MAX, rets };
+	uint8_t rets[FUNC_EXITS_MAX + 1][3]; /* je .+3; ret */
+	struct func_part part = { 0x1000, FUNC_EXITS_MAX * 3, rets[0] };
 	struct func_exits e = { .n = 4711 };
 
-	memset(rets, 0xc3, sizeof(rets));
-	assert_int_equal(func_exits__find(EM_X86_64, &part, 1, &e), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rets); i++)
+		memcpy(rets[i], "\x74\x01\xc3", 3);
+	assert_int_equal(func_exits__find(EM_X86_64, &part, 1, false, &e), 0);
 	assert_int_equal(e.n, FUNC_EXITS_MAX);
-	part.size++;
+	assert_int_equal(e.at[1], 0x1005);
+	part.size += 3;
 	e.n = 4711;
-	assert_int_equal(func_exits__find(EM_X86_64, &part, 1, &e), -E2BIG);
+	assert_int_equal(func_exits__find(EM_X86_64, &part, 1, false, &e), -E2BIG);
 	assert_int_equal(e.n, 4711);
-	rets[3] = 0x06;
-	assert_int_equal(func_exits__find(EM_X86_64, &part, 1, &e), -EILSEQ);
+	rets[1][0] = 0x06;
+	assert_int_equal(func_exits__find(EM_X86_64, &part, 1, false, &e), -EILSEQ);
+}
+
+/* A probe must not change what a program reads. */
+static void data_among_code(void **state)
+{
+	/* jmp over data that looks like returns; ret; a landing pad that returns */
+	uint8_t body[] = { 0xeb, 4, 0xc3, 0x90, 0xc3, 0x06, 0xc3, 0x90, 0xc3 };
+	const struct func_part part = { 0x1000, sizeof(body), body };
+	struct func_exits e;
+
+	assert_int_equal(func_exits__find(EM_X86_64, &part, 1, false, &e), 0);
+	assert_int_equal(e.n, 1);
+	assert_int_equal(e.at[0], 0x1006);
+	/* if it may catch exceptions: what is no code is none, the rest may be reached */
+	assert_int_equal(func_exits__find(EM_X86_64, &part, 1, true, &e), 0);
+	assert_int_equal(e.n, 2);
+	assert_int_equal(e.at[1], 0x1008);
+	/* so do jumps through pointers: jmp *%rax */
+	memcpy(body, "\xff\xe0\x06\x90\x90\x06\xc3\x90\xc3", sizeof(body));
+	assert_int_equal(func_exits__find(EM_X86_64, &part, 1, false, &e), 0);
+	assert_int_equal(e.n, 0);
+	memcpy(body, "\xff\xe0\x90\x90\x90\x90\xc3\x90\xc3", sizeof(body));
+	assert_int_equal(func_exits__find(EM_X86_64, &part, 1, false, &e), 0);
+	assert_int_equal(e.n, 2);
 }
 
 #endif
 
 static void exits_arm64(void **state)
 {
-	/* paciasp; cbz x0, .+12; ret; b .+0x1000; retaa; b.eq .-4; br x1 */
-	static const uint32_t body[] = { 0xd503233f, 0xb4000060, 0xd65f03c0, 0x14000400,
-					 0xd65f0bff, 0x54ffffe0, 0xd61f0020 };
+	/* paciasp; cbz x0, .+8; ret; b.eq .+8; retaa; tbz w0, #0, .+8; b .+0x1000; br x1 */
+	static const uint32_t body[] = { 0xd503233f, 0xb4000040, 0xd65f03c0, 0x54000040,
+					 0xd65f0bff, 0x36000040, 0x14000400, 0xd61f0020 };
 	const struct func_part part = { 0x1000, sizeof(body), (const uint8_t *)body };
 	struct func_exits e;
 
-	assert_int_equal(func_exits__find(EM_AARCH64, &part, 1, &e), 0);
+	assert_int_equal(func_exits__find(EM_AARCH64, &part, 1, false, &e), 0);
 	assert_int_equal(e.n, 2);
 	assert_int_equal(e.at[0], 0x1008);
 	assert_int_equal(e.at[1], 0x1010);
@@ -174,6 +200,7 @@ int main(void)
 		cmocka_unit_test(refuses_others),
 		cmocka_unit_test(exits_x86),
 		cmocka_unit_test(bounds),
+		cmocka_unit_test(data_among_code),
 #endif
 		cmocka_unit_test(exits_arm64),
 	};

@@ -30,7 +30,7 @@ struct elf_file {
 	size_t n_debug;
 	Elf *elf;
 	struct code *codes; /* owned, as are the pointers below */
-	bool go, stripped;
+	bool go, stripped, catches;
 	uint64_t sdt_base; /* address of section .stapsdt.base; 0: none */
 };
 
@@ -86,6 +86,7 @@ static void look_at_sections(struct elf_file *f)
 
 	f->go = has_section(f, ".gopclntab") || has_section(f, ".data.rel.ro.gopclntab") ||
 		has_section(f, ".go.buildinfo") || has_section(f, ".note.go.buildid");
+	f->catches = has_section(f, ".gcc_except_table");
 	if (elf_read__section(f->elf, ".stapsdt.base", &sh))
 		f->sdt_base = sh.sh_addr;
 }
@@ -175,6 +176,11 @@ int elf_file__machine(const struct elf_file *f)
 bool elf_file__is_go(const struct elf_file *f)
 {
 	return f->go;
+}
+
+bool elf_file__catches(const struct elf_file *f)
+{
+	return f->catches;
 }
 
 bool elf_file__is_stripped(const struct elf_file *f)

@@ -50,6 +50,9 @@ const void *elf_file__code(struct elf_file *f, uint64_t addr, uint64_t size);
  * same build id. Errors as of elf_read__functions().
  */
 int elf_file__each_function(struct elf_file *f, elf_function_fn fn, void *arg);
+/* Does code of the file catch exceptions, or clean up after them? */
+bool elf_file__catches(const struct elf_file *f);
+
 /*
  * Has the file only the symbols that dynamic linking needs? Known after the functions were read.
  */

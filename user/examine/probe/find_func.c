@@ -294,7 +294,9 @@ int func__exits(struct elf_file *f, const struct func *func, struct func_exits *
 	if (!parts.v[0].code)
 		return err_set(err, -EINVAL, "its symbol has no size, so its end is unknown");
 	code = elf_file__each_function(f, add_part, &parts);
-	code = code ?: func_exits__find(elf_file__machine(f), parts.v, parts.n, &exits);
+	code = code
+		       ?: func_exits__find(elf_file__machine(f), parts.v, parts.n,
+					   elf_file__catches(f), &exits);
 	if (code == -E2BIG)
 		return err_set(err, code, "it returns in more than %d places", FUNC_EXITS_MAX);
 	if (code)

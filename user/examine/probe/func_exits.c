@@ -2,11 +2,13 @@
 #include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #if defined(__x86_64__)
 #include <Zydis/Zydis.h>
 #endif
 
+#include "common/array.h"
 #include "examine/probe/func_exits.h"
 
 /* Branches: Arm Architecture Reference Manual, section C4.1. */
@@ -24,10 +26,14 @@ static int decode_arm64(const uint8_t *code, size_t size, struct insn *ret)
 		ret->kind = INSN_INDIRECT;
 	} else if (w >> 26 == 5) { /* b */
 		ret->kind = INSN_JUMP;
+		ret->always = true;
 		ret->target = (int64_t)(int32_t)(w << 6) >> 4;
-	} else if ((w & 0xff000000) == 0x54000000) { /* b.cond */
-		ret->kind = INSN_JUMP;
+	} else if ((w & 0xff000000) == 0x54000000 || (w & 0x7e000000) == 0x34000000) {
+		ret->kind = INSN_JUMP; /* b.cond, cbz, cbnz */
 		ret->target = (int64_t)((int32_t)(w << 8) >> 13) * 4;
+	} else if ((w & 0x7e000000) == 0x36000000) { /* tbz, tbnz */
+		ret->kind = INSN_JUMP;
+		ret->target = (int64_t)((int32_t)(w << 13) >> 18) * 4;
 	}
 	return 0;
 }
@@ -49,6 +55,7 @@ static int decode_x86(const uint8_t *code, size_t size, struct insn *ret)
 	} else if (z.meta.category == ZYDIS_CATEGORY_COND_BR ||
 		   z.meta.category == ZYDIS_CATEGORY_UNCOND_BR) {
 		ret->kind = z.raw.imm[0].is_relative ? INSN_JUMP : INSN_INDIRECT;
+		ret->always = z.meta.category == ZYDIS_CATEGORY_UNCOND_BR;
 		ret->target = z.raw.imm[0].is_relative ? z.length + z.raw.imm[0].value.s : 0;
 	}
 	return 0;
@@ -65,47 +72,173 @@ int insn__decode(int machine, const uint8_t *code, size_t size, struct insn *ret
 	return machine == EM_AARCH64 ? decode_arm64(code, size, ret) : decode_x86(code, size, ret);
 }
 
-static bool is_within(const struct func_part *parts, size_t n, uint64_t addr)
+/* ---- what can be reached ---- */
+
+enum {
+	REACHED = 1, /* an instruction begins here */
+	COVERED = 2, /* this byte belongs to one */
+	QUEUED = 4,
+};
+
+struct flow {
+	int machine;
+	const struct func_part *parts;
+	size_t n_parts;
+	uint8_t **map; /* of each part, for each byte */
+	uint64_t *todo;
+	size_t n_todo, cap;
+	struct func_exits found;
+};
+
+/* The part that has @addr; flow->n_parts: none. */
+static size_t flow__part(const struct flow *f, uint64_t addr)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (addr - parts[i].addr < parts[i].size)
-			return true;
-	}
-	return false;
+	size_t i = 0;
+
+	while (i < f->n_parts && addr - f->parts[i].addr >= f->parts[i].size)
+		i++;
+	return i;
 }
 
-static int look_at_part(int machine, const struct func_part *part, const struct func_part *parts,
-			size_t n_parts, struct func_exits *ret)
+static int flow__add_exit(struct flow *f, uint64_t addr)
 {
-	for (uint64_t at = 0; at < part->size;) {
-		struct insn insn;
-
-		if (insn__decode(machine, part->code + at, part->size - at, &insn))
-			return -EILSEQ;
-		if (insn.kind == INSN_JUMP &&
-		    !is_within(parts, n_parts, part->addr + at + insn.target) && !ret->jumps++)
-			ret->jump_to = part->addr + at + insn.target;
-		ret->indirect += insn.kind == INSN_INDIRECT;
-		if (insn.kind == INSN_RETURN) {
-			if (ret->n == FUNC_EXITS_MAX)
-				return -E2BIG;
-			ret->at[ret->n++] = part->addr + at;
-		}
-		at += insn.len;
-	}
+	if (f->found.n == FUNC_EXITS_MAX)
+		return -E2BIG;
+	f->found.at[f->found.n++] = addr;
 	return 0;
 }
 
-int func_exits__find(int machine, const struct func_part *parts, size_t n_parts,
-		     struct func_exits *ret)
+static void flow__add_jump(struct flow *f, uint64_t to)
 {
-	struct func_exits found = { .n = 0 };
+	if (flow__part(f, to) == f->n_parts && !f->found.jumps++)
+		f->found.jump_to = to;
+}
+
+static int flow__queue(struct flow *f, uint64_t addr)
+{
+	size_t i = flow__part(f, addr);
+	uint8_t *at;
+
+	if (i == f->n_parts) {
+		flow__add_jump(f, addr);
+		return 0;
+	}
+	at = &f->map[i][addr - f->parts[i].addr];
+	if (*at & (QUEUED | REACHED))
+		return 0;
+	if (!ARRAY_HAS_ROOM(f->todo, f->n_todo, f->cap, 64))
+		return -ENOMEM;
+	*at |= QUEUED;
+	f->todo[f->n_todo++] = addr;
+	return 0;
+}
+
+/* Follow the instructions from @addr on, until one that does not lead to the next. */
+static int flow__follow(struct flow *f, uint64_t addr)
+{
+	const size_t i = flow__part(f, addr);
+	const struct func_part *part = &f->parts[i];
+	uint64_t at = addr - part->addr;
 	int err = 0;
 
-	for (size_t i = 0; i < n_parts && !err; i++)
-		err = look_at_part(machine, &parts[i], parts, n_parts, &found);
-	if (!err)
-		*ret = found;
+	while (!err && at < part->size && !(f->map[i][at] & REACHED)) {
+		struct insn insn;
+
+		if (insn__decode(f->machine, part->code + at, part->size - at, &insn))
+			return -EILSEQ;
+		for (uint32_t k = 0; k < insn.len; k++)
+			f->map[i][at + k] |= COVERED;
+		f->map[i][at] |= REACHED;
+		if (insn.kind == INSN_RETURN)
+			return flow__add_exit(f, part->addr + at);
+		f->found.indirect += insn.kind == INSN_INDIRECT;
+		if (insn.kind == INSN_JUMP)
+			err = flow__queue(f, part->addr + at + insn.target);
+		if (insn.kind == INSN_INDIRECT || (insn.kind == INSN_JUMP && insn.always))
+			break;
+		at += insn.len;
+	}
+	return err;
+}
+
+/*
+ * Bytes from @from to @to that nothing leads to directly: targets of jumps through pointers, or
+ * what catches exceptions, or data. They are code if they are instructions to the last byte.
+ */
+static int flow__look_at_gap(struct flow *f, size_t i, uint64_t from, uint64_t to)
+{
+	const struct func_part *part = &f->parts[i];
+	const struct func_exits before = f->found;
+	struct insn insn;
+	int err = 0;
+
+	for (uint64_t at = from; at < to && !err; at += insn.len) {
+		if (insn__decode(f->machine, part->code + at, to - at, &insn)) {
+			f->found = before;
+			return 0;
+		}
+		if (insn.kind == INSN_JUMP)
+			flow__add_jump(f, part->addr + at + insn.target);
+		if (insn.kind == INSN_RETURN)
+			err = flow__add_exit(f, part->addr + at);
+	}
+	return err;
+}
+
+static int flow__look_at_gaps(struct flow *f, size_t i)
+{
+	const uint64_t size = f->parts[i].size;
+	int err = 0;
+
+	for (uint64_t at = 0, end; at < size && !err; at = end) {
+		for (end = at + 1;
+		     end < size && !(f->map[i][end] & COVERED) == !(f->map[i][at] & COVERED);)
+			end++;
+		if (!(f->map[i][at] & COVERED))
+			err = flow__look_at_gap(f, i, at, end);
+	}
+	return err;
+}
+
+static int flow__run(struct flow *f, bool hidden)
+{
+	int err = flow__queue(f, f->parts[0].addr);
+
+	while (f->n_todo && !err)
+		err = flow__follow(f, f->todo[--f->n_todo]);
+	for (size_t i = 0; i < f->n_parts && !err && (hidden || f->found.indirect); i++)
+		err = flow__look_at_gaps(f, i);
+	return err;
+}
+
+static int compare_addrs(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+int func_exits__find(int machine, const struct func_part *parts, size_t n_parts, bool hidden,
+		     struct func_exits *ret)
+{
+	struct flow f = { .machine = machine, .parts = parts, .n_parts = n_parts };
+	int err;
+
+	f.map = calloc(n_parts, sizeof(*f.map));
+	err = f.map ? 0 : -ENOMEM;
+	for (size_t i = 0; i < n_parts && !err; i++) {
+		f.map[i] = calloc(1, parts[i].size + !parts[i].size);
+		err = f.map[i] ? 0 : -ENOMEM;
+	}
+	err = err ?: flow__run(&f, hidden);
+	if (!err) {
+		qsort(f.found.at, f.found.n, sizeof(*f.found.at), compare_addrs);
+		*ret = f.found;
+	}
+	for (size_t i = 0; i < n_parts && f.map; i++)
+		free(f.map[i]);
+	free(f.map);
+	free(f.todo);
 	return err;
 }
 

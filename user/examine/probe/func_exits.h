@@ -9,6 +9,7 @@
 #define FRBPF_EXAMINE_FUNC_EXITS_H
 
 #include <elf.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,10 +40,13 @@ struct func_part {
 
 /*
  * Find the exits of a function. @parts: its main part and others that it was split into; @machine:
- * EM_X86_64 or EM_AARCH64. 0; -EILSEQ: some bytes are no instruction; -E2BIG: more than
- * FUNC_EXITS_MAX.
+ * EM_X86_64 or EM_AARCH64. A probe in data among the code would change it, so only instructions
+ * that the first one leads to are looked at. @hidden: others may be reached, too, as the file
+ * catches exceptions. Then, and beside jumps through pointers, the rest counts where all of it
+ * is instructions. 0; -EILSEQ: some bytes are no instruction; -E2BIG: more than FUNC_EXITS_MAX;
+ * -ENOMEM.
  */
-int func_exits__find(int machine, const struct func_part *parts, size_t n_parts,
+int func_exits__find(int machine, const struct func_part *parts, size_t n_parts, bool hidden,
 		     struct func_exits *ret);
 
 /* Does an instruction begin @offset bytes into the code? 0: yes; -EINVAL: no; -EILSEQ as above. */
@@ -58,6 +62,7 @@ enum insn_kind {
 struct insn {
 	enum insn_kind kind;
 	uint32_t len;
+	bool always;	/* of INSN_JUMP: it never leads to the next instruction */
 	int64_t target; /* relative to the instruction's own address */
 };
 
