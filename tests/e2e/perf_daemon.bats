@@ -281,10 +281,14 @@ commands() {
 	cp "$dir/full" "$config"
 	wait_until 60 answers size OK || fail "$tool: the sessions do not come back"
 	wait_until 60 answers time OK || fail "$tool: the sessions do not come back"
-	pid=$(pid_of size)
+	local size
+	size=$(pid_of size) pid=$(pid_of time)
+	say "ping of one" daemon ping --session size
+	say "ping of the other" daemon ping --session time
 	say "once more" daemon -x:
+	[[ -d /proc/$size && -d /proc/$pid ]] || fail "$tool: what is listed is no process"
 	stop
-	is_gone "$pid" || fail "$tool: a session outlives the daemon"
+	is_gone "$size" && is_gone "$pid" || fail "$tool: a session outlives the daemon"
 }
 
 first_word_of_second_start() {
@@ -330,6 +334,60 @@ first_word_of_second_start() {
 	# nobody else was recorded
 	same "who" "$(perf script -F comm,event -i "$BASE/session-said/perf.data" | sort -u | tr -d ' \n')" shcpu-clock:
 	grep -q "session 'said' ends: its command exited, status=0" "$BASE/output"
+}
+
+n_files() { # SESSION: as daemon.sh counts them
+	find "$BASE/session-$1" -name 'perf.data*' | wc -l
+}
+
+# daemon.sh sends two signals in a row. perf may see both as one, so it gets the second after the first dump.
+signals() { # TOOL
+	use "$1"
+	write_config <<-'EOF'
+		[session-test]
+		run = -e cpu-clock --switch-output -m 1 sleep 1000
+	EOF
+	start --config "$config"
+	say "ping of one" daemon ping --config "$config" --session test
+	say "signal to one" daemon signal --config "$config" --session test
+	[[ $tool == frbpf ]] || wait_dumped test 1
+	say signal daemon signal --config "$config"
+	[[ $tool == frbpf ]] || wait_dumped test 2
+	stop
+	say "files" n_files test
+}
+
+@test "two signals in a row and a stop leave three files" {
+	signals perf
+	signals frbpf
+	same_transcripts
+	same "files" "$(n_files test)" 3
+}
+
+foreground() { # TOOL
+	local option waiter status
+	use "$1"
+	write_config <<-'EOF'
+		[session-one]
+		run = -e cpu-clock -m 16 --overwrite --switch-output -a
+	EOF
+	for option in -f --foreground; do
+		daemon start "$option" &>/dev/null 3>&- &
+		waiter=$!
+		wait_until 60 all_answer || fail "$tool: no answer"
+		say "listing with $option" daemon
+		! is_gone "$waiter" || fail "$tool: $option does not stay in front"
+		stop
+		status=0
+		wait "$waiter" || status=$?
+		echo "status of $option: $status" >>"$dir/transcript"
+	done
+}
+
+@test "start -f stays in front, until a stop" {
+	foreground perf
+	foreground frbpf
+	same_transcripts
 }
 
 # It waits for one fifo, then leaves a child that waits for the other.

@@ -94,6 +94,10 @@ static const struct {
 	{ "-a -- sleep -a", "a $[sleep] $[-a] " },
 	{ "sh -c 'sleep 1' -- -g", "$[sh] $[-c] $[sleep 1] $[--] $[-g] " },
 	{ "-a -", "a $[-] " },
+	{ "--latency --sample-mem-info -p 1", "sw mem " },
+	{ "--latency -C 0", "sw " },
+	{ "--latency true", "sw $[true] " },
+	{ "-a --latency --no-latency", "a " },
 };
 
 static void print_output(const struct record_output *o, struct buf *b)
@@ -124,6 +128,8 @@ static void print_effect(const struct record_opts *o, struct buf *b)
 		buf__printf(b, "m%llu ", (unsigned long long)o->mmap_bytes);
 	buf__add_str(b, o->overwrite ? "w " : "");
 	buf__add_str(b, o->switch_output ? "s " : "");
+	buf__add_str(b, o->switch_events ? "sw " : "");
+	buf__add_str(b, o->mem_info ? "mem " : "");
 	print_output(&o->output, b);
 	for (size_t e = 0; e < o->n_events; e++)
 		buf__printf(b, "e[%s] ", o->events[e].text);
@@ -199,6 +205,12 @@ static const struct {
 	{ "-D ''", "", "a delay ''" },
 	{ "-k ''", "", "unknown clock ''" },
 	{ "--aio=x", "x", "'x' is not a number" },
+	{ "--latency", "--latency", "--latency is not for all tasks" },
+	{ "-a --latency -p 1", "--latency", "--latency is not for all tasks" },
+	{ "--off-cpu-thresh 5", "--off-cpu-thresh", "write a rule, when = offcpu > TIME" },
+	{ "--setup-filter=pin", "--setup-filter", "it prepares BPF filters" },
+	{ "--pfm-events x", "--pfm-events", "names of libpfm4 are not known here" },
+	{ "--call-graph fp,defer", "defer", "deferred callchains are records" },
 	{ "--no-pid", "--no-pid", "there is no option '--no-pid'" },
 	{ "--no-mmap-pages", "--no-mmap-pages", "there is no option" },
 	{ "--overwrit3", "--overwrit3", "did you mean '--overwrite'?" },

@@ -134,6 +134,7 @@ static void set_sample_fields(const struct event_spec *spec, const struct record
 		{ o->transaction, PERF_SAMPLE_TRANSACTION },
 		{ o->raw_samples, PERF_SAMPLE_RAW },
 		{ o->all_cgroups, PERF_SAMPLE_CGROUP },
+		{ o->mem_info, PERF_SAMPLE_DATA_SRC },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {

@@ -86,6 +86,12 @@ static int set_call_graph_size(struct option_parser *p, const struct option_valu
 	return 0;
 }
 
+int option__set_latency(struct option_parser *p, const struct option_value *v)
+{
+	p->opts->latency_span = v->unset ? (struct span){ 0 } : v->place;
+	return 0;
+}
+
 int option__set_call_graph(struct option_parser *p, const struct option_value *v)
 {
 	struct option_value size = *v;
@@ -111,6 +117,10 @@ int option__set_call_graph(struct option_parser *p, const struct option_value *v
 	size.text += len + 1;
 	size.len -= len + 1;
 	size.place = word__span(v->word, v->off + len + 1, size.len);
+	if (mode == CALL_GRAPH_FP && !strcmp(size.text, "defer"))
+		return OPTION_ERROR(p, &size,
+				    "deferred callchains are records that most readers do not "
+				    "know: write --call-graph fp");
 	return set_call_graph_size(p, &size, mode);
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* All options of perf 6.1, so that abbreviations and joined letters mean the same here. */
+/*
+ * All options of perf 6.1, so that abbreviations and joined letters mean the same here, and those
+ * that later versions have added (up to 6.18), with the version.
+ */
 #include "record/option_set.h"
 
 #define FLAG(field) offsetof(struct record_opts, field) + 1
@@ -86,6 +89,8 @@ const struct perf_option perf_options[N_PERF_OPTIONS] = {
 	  "a dump has what kernel addresses mean; perf reads /proc/kcore itself" },
 	{ "kernel-callchains", 0, ARGUMENT_NONE, NULL, OPTION_TAKEN,
 	  "callchains without their user part", .flag = FLAG(kernel_callchains) },
+	{ "latency", 0, ARGUMENT_NONE, NULL, OPTION_TAKEN,
+	  "switches of tasks, for perf report --latency (perf 6.15)", .set = option__set_latency },
 	{ "max-size", 0, ARGUMENT_REQUIRED, "SIZE", OPTION_TAKEN,
 	  "without --overwrite: the session ends when its file has this size",
 	  .set = option__set_max_size },
@@ -112,6 +117,9 @@ const struct perf_option perf_options[N_PERF_OPTIONS] = {
 	{ "off-cpu", 0, ARGUMENT_NONE, NULL, OPTION_REFUSED,
 	  "write -e sched:sched_switch -g: `frbpf diff` and `perf sched "
 	  "timehist` tell the time off CPU from it" },
+	{ "off-cpu-thresh", 0, ARGUMENT_REQUIRED, "MS", OPTION_REFUSED,
+	  "write a rule, when = offcpu > TIME, and -e sched:sched_switch -g in the session that it "
+	  "dumps (perf 6.16)" },
 	{ "output", 'o', ARGUMENT_REQUIRED, "FILE", OPTION_TAKEN,
 	  "dumps are BASE/session-NAME/FILE.TIME", .set = option__set_output },
 	{ "overwrite", 0, ARGUMENT_NONE, NULL, OPTION_TAKEN,
@@ -122,6 +130,8 @@ const struct perf_option perf_options[N_PERF_OPTIONS] = {
 	  "only the named threads, not what they start", .flag = FLAG(per_thread) },
 	{ "period", 'P', ARGUMENT_NONE, NULL, OPTION_TAKEN,
 	  "the period of each sample; --no-period: none", .set = option__set_period },
+	{ "pfm-events", 0, ARGUMENT_REQUIRED, "EVENT,..", OPTION_REFUSED,
+	  "names of libpfm4 are not known here: write -e rHEX or -e PMU/terms/" },
 	{ "phys-data", 0, ARGUMENT_NONE, NULL, OPTION_TAKEN,
 	  "the physical address of each sample's data", .flag = FLAG(phys_data) },
 	{ "pid", 'p', ARGUMENT_REQUIRED, "PID,..", OPTION_TAKEN,
@@ -140,6 +150,12 @@ const struct perf_option perf_options[N_PERF_OPTIONS] = {
 	  .flag = FLAG(running_time) },
 	{ "sample-cpu", 0, ARGUMENT_NONE, NULL, OPTION_NO_OP, "every sample has its CPU" },
 	{ "sample-identifier", 0, ARGUMENT_NONE, NULL, OPTION_NO_OP, "every sample has its id" },
+	{ "sample-mem-info", 0, ARGUMENT_NONE, NULL, OPTION_TAKEN,
+	  "where each sample's data came from; -d has it, too (perf 6.16)",
+	  .flag = FLAG(mem_info) },
+	{ "setup-filter", 0, ARGUMENT_REQUIRED, "pin|unpin", OPTION_REFUSED,
+	  "it prepares BPF filters for users without rights, and records nothing: a session's "
+	  "filter is --filter (perf 6.12)" },
 	{ "snapshot", 'S', ARGUMENT_OPTIONAL, "OPTS", OPTION_REFUSED,
 	  "there is no AUX area to take a snapshot of: every dump is a snapshot "
 	  "of the rings" },

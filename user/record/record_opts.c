@@ -246,6 +246,21 @@ static void check_together(struct option_parser *p)
 			     "-G records all tasks of a cgroup: remove -p, -t or -u");
 }
 
+/* Like perf: latency is what some tasks wait for, not a machine. */
+static void check_latency(struct option_parser *p)
+{
+	struct record_opts *o = p->opts;
+	bool tasks = o->pids.n || o->tids.n || o->users.n || o->command;
+
+	if (!o->latency_span.len)
+		return;
+	o->switch_events = true;
+	if (o->system_wide || !(tasks || o->cpus.n))
+		diags__error(p->d, p->src, o->latency_span,
+			     "--latency is not for all tasks of all CPUs: name a target with -p, "
+			     "-t, -u, -C or a command");
+}
+
 /* As target__validate() in tools/perf/util/target.c. */
 static void check_target(struct option_parser *p)
 {
@@ -285,6 +300,7 @@ int record_opts__parse_damaged(const struct source_text *src, struct span span, 
 	err = err ?: parse_words(&p);
 	if (!err) {
 		check_together(&p);
+		check_latency(&p);
 		check_target(&p);
 	}
 	if (!err && d->out_of_memory)

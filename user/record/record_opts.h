@@ -86,7 +86,8 @@ struct record_opts {
 	bool sample_addr, phys_data, data_page_size, code_page_size;
 	bool weight, transaction, raw_samples, no_samples;
 	bool all_user, all_kernel, kernel_callchains, user_callchains;
-	bool all_cgroups, switch_events, group;
+	bool all_cgroups, switch_events, group, mem_info;
+	struct span latency_span; /* of --latency, which implies switch_events; len 0: not given */
 	bool stat, running_time;
 	bool period_given, sample_period; /* -P, --no-period */
 	bool no_inherit, inherit_given;	  /* -i, --inherit */

@@ -329,14 +329,41 @@ static int write_record(struct merger *m, const struct moment_record *r, struct 
 	return perfdata__end_round(m->writer, err);
 }
 
-static uint64_t next_moment(const struct merger *m)
+/*
+ * The time of the next record, and the file that has it. *ret_others: the time of the first record
+ * of any other file; both are UINT64_MAX at the end.
+ */
+static uint64_t next_moment(const struct merger *m, size_t *ret_file, uint64_t *ret_others)
 {
-	uint64_t time = UINT64_MAX;
+	uint64_t time = UINT64_MAX, others = UINT64_MAX;
 
-	for (size_t i = 0; i < m->n; i++)
-		if (m->heads[i].time < time)
+	*ret_file = 0;
+	for (size_t i = 0; i < m->n; i++) {
+		if (m->heads[i].time < time) {
+			others = time;
 			time = m->heads[i].time;
+			*ret_file = i;
+		} else if (m->heads[i].time < others) {
+			others = m->heads[i].time;
+		}
+	}
+	*ret_others = others;
 	return time;
+}
+
+/* Write the records of one file that are older than @until: no other file has the same ones. */
+static int write_run(struct merger *m, size_t file, uint64_t until, struct err *err)
+{
+	int code = 0;
+
+	while (!code && m->heads[file].time < until) {
+		m->moment.len = 0;
+		m->n_records = 0;
+		code = add_to_moment(m, file, err) ?: advance_head(m, file, err);
+		if (!code && m->n_records)
+			code = write_record(m, &m->records[0], err);
+	}
+	return code;
 }
 
 static int write_moment(struct merger *m, uint64_t time, struct err *err)
@@ -363,15 +390,16 @@ static int write_moment(struct merger *m, uint64_t time, struct err *err)
 
 static int write_records(struct merger *m, struct err *err)
 {
-	uint64_t time;
+	uint64_t time, others;
+	size_t file;
 	int code = 0;
 
 	for (size_t i = 0; i < m->n && !code; i++) {
 		m->heads[i].at_start = true;
 		code = advance_head(m, i, err);
 	}
-	while (!code && (time = next_moment(m)) != UINT64_MAX)
-		code = write_moment(m, time, err);
+	while (!code && (time = next_moment(m, &file, &others)) != UINT64_MAX)
+		code = time < others ? write_run(m, file, others, err) : write_moment(m, time, err);
 	return code ?: perfdata__end_round(m->writer, err);
 }
 

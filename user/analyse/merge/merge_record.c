@@ -14,21 +14,25 @@ struct sample_front {
 static struct sample_front read_front(struct cursor *c, uint64_t type)
 {
 	struct sample_front s = { .cpu = UINT32_MAX };
-	uint64_t unused;
-	const struct {
-		uint64_t bit;
-		uint64_t *to;
-	} fields[] = {
-		{ PERF_SAMPLE_IDENTIFIER, &s.id },  { PERF_SAMPLE_IP, &s.ip },
-		{ PERF_SAMPLE_TID, &s.task },	    { PERF_SAMPLE_TIME, &s.time },
-		{ PERF_SAMPLE_ADDR, &s.addr },	    { PERF_SAMPLE_ID, &s.id },
-		{ PERF_SAMPLE_STREAM_ID, &unused }, { PERF_SAMPLE_CPU, &s.cpu },
-		{ PERF_SAMPLE_PERIOD, &s.period },
-	};
 
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		if (type & fields[i].bit)
-			*fields[i].to = cursor__u64(c);
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		s.id = cursor__u64(c);
+	if (type & PERF_SAMPLE_IP)
+		s.ip = cursor__u64(c);
+	if (type & PERF_SAMPLE_TID)
+		s.task = cursor__u64(c);
+	if (type & PERF_SAMPLE_TIME)
+		s.time = cursor__u64(c);
+	if (type & PERF_SAMPLE_ADDR)
+		s.addr = cursor__u64(c);
+	if (type & PERF_SAMPLE_ID)
+		s.id = cursor__u64(c);
+	if (type & PERF_SAMPLE_STREAM_ID)
+		cursor__u64(c);
+	if (type & PERF_SAMPLE_CPU)
+		s.cpu = cursor__u64(c);
+	if (type & PERF_SAMPLE_PERIOD)
+		s.period = cursor__u64(c);
 	return s;
 }
 
@@ -53,15 +57,15 @@ static uint32_t event_number(const struct merge_input *in, const struct file_rec
 
 static int add_front(const struct sample_front *s, uint64_t type, uint64_t id, struct buf *out)
 {
-	int err = encode__u64(out, id) ?: encode__u64(out, s->ip) ?: encode__u64(out, s->task) ?:
-		  encode__u64(out, s->time);
+	uint64_t words[7] = { id, s->ip, s->task, s->time };
+	size_t n = 4;
 
-	if (!err && type & PERF_SAMPLE_ADDR)
-		err = encode__u64(out, s->addr);
-	err = err ?: encode__u64(out, s->cpu);
-	if (!err && type & PERF_SAMPLE_PERIOD)
-		err = encode__u64(out, s->period);
-	return err;
+	if (type & PERF_SAMPLE_ADDR)
+		words[n++] = s->addr;
+	words[n++] = s->cpu;
+	if (type & PERF_SAMPLE_PERIOD)
+		words[n++] = s->period;
+	return buf__add(out, words, n * sizeof(*words));
 }
 
 /* Append one counter value with the fields around it; its id changes. */
