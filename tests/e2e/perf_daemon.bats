@@ -288,7 +288,9 @@ commands() {
 	say "once more" daemon -x:
 	[[ -d /proc/$size && -d /proc/$pid ]] || fail "$tool: what is listed is no process"
 	stop
-	is_gone "$size" && is_gone "$pid" || fail "$tool: a session outlives the daemon"
+	if ! is_gone "$size" || ! is_gone "$pid"; then
+		fail "$tool: a session outlives the daemon"
+	fi
 }
 
 first_word_of_second_start() {
