@@ -25,6 +25,7 @@ static const int opening_calls[] = {
 	SYS_capget,	  SYS_capset,	   SYS_geteuid,	      SYS_getpid,	SYS_brk,
 	SYS_mmap,	  SYS_munmap,	   SYS_mremap,	      SYS_madvise,	SYS_lseek,
 	SYS_memfd_create, SYS_write,	   SYS_pwrite64,      SYS_statx,	SYS_fcntl,
+	SYS_ftruncate, /* of a copy in memory: files are open for reading only */
 	SYS_getrandom,	  SYS_futex,	   SYS_clock_gettime, SYS_rt_sigreturn, SYS_restart_syscall,
 	SYS_exit_group,
 #ifdef SYS_open
