@@ -348,7 +348,7 @@ static inline void await_sleep(pid_t tid)
 		text[n] = '\0';
 		state = strrchr(text, ')');
 		assert_non_null(state);
-	} while (strncmp(state, ") S", 3));
+	} while (strncmp(state, ") S", 3) && strncmp(state, ") D", 3));
 }
 
 /* ---- the programs in the kernel ---- */
