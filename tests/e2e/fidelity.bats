@@ -91,12 +91,12 @@ let_burn() { # PID
 	wait_until 30 has_ticks "$1" $((stat[13] + stat[14] + 50)) || fail "$1 does not run"
 }
 
-# Writes the dump's samples to $samples, one per line: comm, pid, tid, symbol (C++ symbols have spaces), object. Also
-# checks the file.
-dump() {
+# Writes the dump's samples, of some processes or of all, to $samples, one per line: comm, pid, tid, symbol (C++ symbols
+# have spaces), object. Also checks the file.
+dump() { # [PID,...]
 	path=$(frbpf dump --session cpu)
 	check "$path"
-	names_of "$path"
+	names_of "$path" ${1:+--pid "$1"}
 }
 
 check() { # DUMP
@@ -106,8 +106,8 @@ check() { # DUMP
 names_of() { # DUMP [ARGUMENTS OF perf script]...
 	samples=$BATS_TEST_TMPDIR/samples
 	perf script -i "$1" "${@:2}" -F comm,pid,tid,event,ip,sym,dso 2>"$BATS_TEST_TMPDIR/perf.err" |
-		sed -nE 's/^ *(.*[^ ]) +(-?[0-9]+)\/(-?[0-9]+) +cpu-clock: +[0-9a-f]+ (.+) \(([/[].*|[a-z_]+:.*|[^ ()]+)\)$/\1\t\2\t\3\t\4\t\5/p' \
-			>"$samples"
+		perl -ne 'print "$1\t$2\t$3\t$4\t$5\n"
+			if m{^ *(.*[^ ]) +(-?\d+)/(-?\d+) +cpu-clock: +[\da-f]+ (.+) \(([/[].*|[a-z_]+:.*|[^ ()]+)\)$}' >"$samples"
 	[[ -s $samples ]] || fail "no samples: $(cat "$BATS_TEST_TMPDIR/perf.err")"
 }
 
@@ -148,7 +148,7 @@ build_id() { # FILE
 	record
 	line=$(image alpha 0.2 "$IMAGES/beta" 0.2 "$IMAGES/gamma" 0.2 | tail -n 1)
 	pid=$(json "$line" .pid)
-	dump
+	dump "$pid"
 	for name in alpha beta gamma; do
 		seen "$name" "$pid" "burn_$name" "$IMAGES/$name"
 	done
@@ -164,8 +164,8 @@ build_id() { # FILE
 	job "$IMAGES/gamma" 0.3 "$IMAGES/alpha" 1.2 "$IMAGES/beta" 30
 	wait_until 30 has_lines "$job_out" 3 || fail "it does not become the last one"
 	let_burn "$job"
-	dump
 	pid=$(json "$(head -n 1 "$job_out")" .pid)
+	dump "$pid"
 	seen alpha "$pid" burn_alpha
 	seen beta "$pid" burn_beta
 	all_known "$pid"
@@ -176,7 +176,7 @@ build_id() { # FILE
 	line=$(workload reload 0.15 "$IMAGES"/lib{alpha,beta,gamma,alpha}.so)
 	pid=$(json "$line" .pid)
 	same "one address" "$(json "$line" '.same | tostring')" true
-	dump
+	dump "$pid"
 	for name in alpha beta gamma; do
 		seen reload "$pid" "burn_lib_$name" "$IMAGES/lib$name.so"
 	done
@@ -190,11 +190,11 @@ build_id() { # FILE
 	wait_until 10 burns "$job_out"
 	rm "$BATS_TEST_TMPDIR/doomed"
 	let_burn "$job"
-	dump
+	dump "$job"
 	(($(count doomed "$job" '.*' "$BATS_TEST_TMPDIR/doomed") >= 20)) || fail "$(sort "$samples" | uniq -c)"
 	build_ids "$path" | grep -q "^$(build_id "$IMAGES/alpha") $BATS_TEST_TMPDIR/doomed" || fail "$(build_ids "$path")"
 	perf buildid-cache -a "$IMAGES/alpha"
-	names_of "$path"
+	names_of "$path" --pid "$job"
 	seen doomed "$job" burn_alpha
 }
 
@@ -215,10 +215,10 @@ build_id() { # FILE
 	mv "$BATS_TEST_TMPDIR/new" "$BATS_TEST_TMPDIR/replaced"
 	let_burn "$deleted"
 	end_jobs
-	dump
+	dump "$deleted,$replaced"
 	same "wrong symbols" "$(count '.*' "$replaced" 'burn_beta|burn_gamma')" 0
 	perf buildid-cache -a "$IMAGES/alpha"
-	names_of "$path"
+	names_of "$path" --pid "$deleted,$replaced"
 	seen deleted "$deleted" burn_alpha
 	seen replaced "$replaced" burn_alpha
 }
@@ -227,7 +227,7 @@ build_id() { # FILE
 	record
 	line=$(workload rename_storm 200)
 	pid=$(json "$line" .pid)
-	dump
+	dump "$pid"
 	(($(count 'early-[0-9]+' "$pid" burn_early) >= 200)) || fail "$(sort "$samples" | uniq -c | sort -rn | head -20)"
 	(($(count 'late-[0-9]+' "$pid" burn_late) >= 200))
 	same "late ones in burn_early" "$(count 'late-.*' "$pid" burn_early)" 0
@@ -244,7 +244,7 @@ build_id() { # FILE
 	record
 	line=$(workload reuse_pid "$IMAGES/alpha" 0.2 -- "$IMAGES/beta" 0.2 -- "$IMAGES/gamma" 0.2 | tail -n 1)
 	pid=$(json "$line" .pid)
-	dump
+	dump "$pid"
 	for name in alpha beta gamma; do
 		seen "$name" "$pid" "burn_$name" "$IMAGES/$name"
 	done
@@ -286,14 +286,14 @@ build_id() { # FILE
 	wait_until 10 burns "$job_out"
 	[[ ! -e $BATS_TEST_TMPDIR/private/contained ]]
 	let_burn "$job"
-	dump
+	dump "$job"
 	seen contained "$job" burn_alpha
 	build_ids "$path" | grep -q "^$(build_id "$IMAGES/alpha") $BATS_TEST_TMPDIR/private/contained"
 	end_jobs
-	names_of "$path"
+	names_of "$path" --pid "$job"
 	same "symbols of nobody" "$(count contained "$job" burn_alpha)" 0
 	perf buildid-cache -a "$IMAGES/alpha"
-	names_of "$path"
+	names_of "$path" --pid "$job"
 	seen contained "$job" burn_alpha
 }
 
@@ -306,9 +306,9 @@ build_id() { # FILE
 	record
 	let_burn "$job"
 	end_jobs # nobody can ask it any more
-	dump
+	dump "$job"
 	perf buildid-cache -a "$IMAGES/alpha"
-	names_of "$path"
+	names_of "$path" --pid "$job"
 	seen contained "$job" burn_alpha
 }
 
@@ -316,7 +316,7 @@ build_id() { # FILE
 	record
 	line=$(workload bpf_burn 0.5) || skip "no BPF_PROG_TEST_RUN"
 	pid=$(json "$line" .pid)
-	dump
+	dump "$pid"
 	seen bpf_burn "$pid" "bpf_prog_$(json "$line" .tag)_bpf_burner"
 	perf report --header-only -I -i "$path" 2>/dev/null >"$perf_out"
 	grep -q "bpf_prog_info $(json "$line" .id): bpf_prog_$(json "$line" .tag)_bpf_burner " "$perf_out" || fail "$(grep -i bpf "$perf_out")"
@@ -370,8 +370,8 @@ need_loadable_module() { # NAME
 	grep -q '\[vdso\]' /proc/self/maps || skip "no vdso"
 	record
 	line=$(workload clock_burn 0.5)
-	dump
 	pid=$(json "$line" .pid)
+	dump "$pid"
 	n=$(count clock_burn "$pid" '[^[].*' '.vdso.')
 	((n >= 5)) || fail "$n samples in the vdso; there are: $(awk -F '\t' -v pid="$pid" \
 		'$2 == pid' "$samples" | sort | uniq -c | sort -rn | head -20)"
@@ -395,7 +395,7 @@ need_loadable_module() { # NAME
 	line=$(image alpha 0.3)
 	pid=$(json "$line" .pid)
 	workload fork_storm 1000 1 /bin/true >/dev/null
-	dump
+	dump "$pid"
 	seen alpha "$pid" burn_alpha
 	all_known "$pid"
 	same "incomplete" "$(jq -r '.sessions[].sideband.incomplete' "$BASE"/incidents/*.json)" false
@@ -424,7 +424,7 @@ log_has_shrunk() {
 	# a busy process fills the rings of a CPU in a second or two
 	wait_until 40 log_has_shrunk || fail "$(frbpf status --json -v | jq .sideband)"
 	let_burn "$alpha"
-	dump
+	dump "$alpha,$job"
 	seen alpha "$alpha" burn_alpha "$IMAGES/alpha"
 	seen beta "$job" burn_beta "$IMAGES/beta"
 	all_known "$alpha"
@@ -449,7 +449,7 @@ needs_back() { # SECONDS
 	wait_until 40 needs_back 12
 	same "folded" "$(sideband folded)" 0
 	path=$(frbpf dump --session slow)
-	names_of "$path"
+	names_of "$path" --pid "$pid"
 	(($(count alpha "$pid" burn_alpha) >= 2)) || fail "$(count alpha "$pid" burn_alpha) samples of what ended first"
 	all_known "$pid"
 	same "incomplete" "$(jq -r '.sessions[].sideband.incomplete' "$BASE"/incidents/*.json)" false
@@ -465,7 +465,7 @@ needs_back() { # SECONDS
 	wait_until 10 burns "$job_out"
 	record
 	let_burn "$job"
-	dump
+	dump "$job"
 	seen alpha "$job" burn_alpha "$IMAGES/alpha"
 	all_known "$job"
 }
@@ -487,7 +487,7 @@ needs_back() { # SECONDS
 	record
 	line=$(workload jit 0.4 "$BATS_TEST_TMPDIR")
 	pid=$(json "$line" .pid)
-	dump
+	dump "$pid"
 	rm -f "/tmp/perf-$pid.map.gone"
 	seen jit "$pid" jitted_loop
 	perf script -i "$path" --show-mmap-events 2>/dev/null | grep -q "PERF_RECORD_MMAP2 $pid/.*jit-$pid.dump" ||
