@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // clang-format off
-/* fuzz-sources: user/rules/*.c user/common/buf.c user/common/err.c user/common/printable.c */
+/* fuzz-sources: user/rules/[a-z]*.c user/common/buf.c user/common/err.c user/common/printable.c */
 // clang-format on
 #include <stdint.h>
 #include <stdlib.h>
