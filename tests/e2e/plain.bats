@@ -140,6 +140,36 @@ daemon_pid() {
 	perf_quiet script -i "$BASE/session-small/perf.data"
 }
 
+n_of_size() { # N: at least
+	(($(find "$BASE/session-size" -name 'perf.data.2*' | wc -l) >= $1))
+}
+
+@test "without --overwrite: -n has no sample, -z all of them, and a dump by size may exceed the rings" {
+	sessions >"$RULES" <<-'END'
+		none -e cpu-clock -n -a
+		zip -e sched:sched_process_exit -z3 -a
+		size -e sched:sched_switch -a -m 64K --switch-output=512K
+	END
+	run -0 start
+	[[ $output != *"overwrites records"* ]] || fail "its rings are drained: $output"
+	run -0 "$FRBPF" check "$RULES"
+	[[ $output == *"overwrites records"* ]] || fail "rings would be overwritten: $output"
+	for _ in {1..20}; do
+		"$WORKLOADS/mix" --rounds 1 >/dev/null
+	done
+	perf bench sched pipe -l 20000 >/dev/null # more than 512 KB of switches
+	wait_until 60 n_of_size 1 || fail "no dump by size: $(ls -l "$BASE/session-size")"
+	frbpf stop
+	for file in "$BASE"/session-{none,zip}/perf.data "$BASE"/session-size/perf.data.*; do
+		perf script -F comm,event -i "$file" >"$file.said" 2>/dev/null || fail "perf refuses $file"
+	done
+	same "samples with -n" "$(grep -c : "$BASE/session-none/perf.data.said")" 0
+	same "processes with -z" "$(grep -c '^ *mix .*sched_process_exit' "$BASE/session-zip/perf.data.said")" 20
+	perf report --header-only -i "$BASE/session-zip/perf.data" 2>/dev/null | grep -q 'compressed : Zstd' ||
+		fail "it is not compressed"
+	same "dumps by size without an event" "$(grep -Lr sched_switch "$BASE"/session-size/*.said)" ""
+}
+
 @test "a file with rules records into rings, and check says so" {
 	sessions >"$RULES" <<-'END'
 		one -e cpu-clock -a

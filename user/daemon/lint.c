@@ -352,7 +352,7 @@ static void check_switch_size(const struct linter *l, size_t session)
 	const struct session_plan *s = &l->plan->sessions[session];
 	char rings[16];
 
-	if (s->output.every_bytes <= s->ring_bytes)
+	if (s->plain || s->output.every_bytes <= s->ring_bytes)
 		return;
 	diags__warn(
 		l->d, l->rs->config->src, l->rs->sessions[session].run_span,
