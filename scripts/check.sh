@@ -14,20 +14,19 @@
 #		sanitizers; SAN_SUITES="a b" names others, SAN_SUITES=all takes all of them
 #	storm	tests/e2e/storm.bats and tests/unit/test_out_of_memory in their long form, an hour: not a part of "everything"
 #
-# What depends on nothing but itself runs side by side: fuzz targets, one on each CPU; four at a time, since they mostly
-# wait, unit tests that skip nothing or say "with: others" in their first comment, and those suites of the end-to-end
-# part that say so before their "load helpers". Their rules and results are about processes, files and cgroups of their
-# own, and not about how much of the machine is whose. Everything else runs alone, but for unit tests, beside which later
-# parts are built. Each suite has a /run/frbpf of its own.
+# Independent tests run side by side: fuzz targets, one on each CPU. Four at a time, since they mostly wait, run unit
+# tests that skip nothing or say "with: others" in their first comment, and end-to-end suites that say so before their
+# "load helpers". Their rules and results are about their own processes, files and cgroups, not about the whole machine.
+# Everything else runs alone, except that later parts are built beside unit tests. Each suite has its own /run/frbpf.
 # One line per suite. The last line is "N passed, N failed, N skipped"; exit status 1 when one failed.
 #
-# A test on the real kernel that fails is run once more, alone. If it passes then, the suite's lines call it "unsteady"
-# and show what it said the first time: a fault of the test or of frbpf, to be mended all the same. A run forgives
-# UNSTEADY_LIMIT of them. What sanitizers report, fuzz targets find or a test leaves behind has no second chance.
+# A failed test on the real kernel runs once more, alone. If it passes then, the suite's lines call it "unsteady" and
+# show its first output: a defect of the test or of frbpf, to be fixed in any case. A run forgives UNSTEADY_LIMIT of
+# them. Reports of sanitizers, findings of fuzz targets and leftovers of a test have no second chance.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-# For what hangs. Nothing on a slow machine should come near them.
+# Limits for tests that hang. Nothing on a slow machine should come near them.
 UNIT_LIMIT=240	 # s, per program
 E2E_LIMIT=300	 # s, per test
 E2E_FILE_LIMIT=1200
@@ -42,10 +41,10 @@ child=
 lanes=()
 total_passed=0 total_failed=0 total_skipped=0
 unsteady=0 # tests that were forgiven
-# what `make check` was called with must not change what is built here
+# arguments of `make check` must not change what is built here
 unset MAKEFLAGS MFLAGS MAKELEVEL SAN O
 
-# Processes that were started with a path below a directory, or by one of its tests: what a test left behind.
+# Processes started with a path below a directory, or by one of its tests: leftovers of a test.
 leftovers() { # DIRECTORY
 	# the pattern comes from a file: grep's own arguments must not match
 	grep -lsF -f <(echo "$1/") /proc/[0-9]*/cmdline /proc/[0-9]*/environ | cut -d / -f 3 | sort -u
@@ -79,8 +78,8 @@ limited() { # LIMIT COMMAND...
 	return $status
 }
 
-# Runs JOB NAME for each name, in that order, N at a time. A job's directory $tmp/NAME begins empty; its output is "out" there,
-# "status" its exit status and "us" the time it took.
+# Runs JOB NAME for each name, in that order, N at a time. A job's directory $tmp/NAME begins empty. It gets the output
+# ("out"), the exit status ("status") and the time taken ("us").
 side_by_side() { # N JOB NAME...
 	local n=$1
 	shift
@@ -92,7 +91,7 @@ side_by_side() { # N JOB NAME...
 	lanes=()
 }
 
-# Takes the next that no other lane has taken, until there is none.
+# Takes the next job that no other lane has taken, until there is none.
 run_lane() { # JOB NAME...
 	local job=$1 name status began
 	shift
@@ -108,7 +107,7 @@ run_lane() { # JOB NAME...
 	done
 }
 
-# Makes $out, which is local to who wants it, the output of a job, and returns with its status.
+# Makes $out, a local variable of the caller, the output of a job, and returns the job's status.
 job_result() { # NAME
 	out=$tmp/$1/out
 	return "$(cat "$tmp/$1/status")"
@@ -132,8 +131,8 @@ suite_end() { # [REMARK] [TIME: us, if it is over]
 	return 0
 }
 
-# One failed test; its output, cut to what a screen holds, comes from standard input. The memory map at the end of
-# a sanitizer's report helps nobody. Not for the end of a pipeline: it would count in a subshell.
+# One failed test; its output, cut to a screen, comes from standard input, without the memory map at the end of a
+# sanitizer's report. Not for the end of a pipeline: it would count in a subshell.
 suite_fail() { # TITLE
 	((++suite_failed))
 	{
@@ -142,8 +141,8 @@ suite_fail() { # TITLE
 	} >>"$suite_notes"
 }
 
-# Adds the TAP in $out to the suite. What a program said of a test stands below the test's line.
-# Results that the plan promises and that are not there have failed.
+# Adds the TAP in $out to the suite. Output of a test is below the test's line. Results that the plan promises and that
+# are missing have failed.
 suite_add_tap() { # TITLE STATUS
 	local title=$1 status=$2 planned ok bad skip
 	planned=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$out" | awk '{n += $1} END {print n + 0}')
@@ -187,7 +186,7 @@ forgive() { # NAME
 	echo 0 >"$dir/status"
 }
 
-# Whether so few tests of the job NAME failed that they may have a second chance, and nothing else did.
+# Whether so few tests of the job NAME failed that they may run again, and nothing else failed.
 may_try_again() { # NAME
 	local dir=$tmp/$1 failures planned ran
 	failures=$(failed_tests "$dir/out" | wc -l)
@@ -204,8 +203,8 @@ status_words() { # STATUS
 	esac
 }
 
-# Builds for the parts behind this one while its tests wait, with the CPU time that they leave. What fails here is
-# built once more by the part that needs it, which reports it.
+# Builds for later parts while tests of this one wait, with the CPU time that they leave. What fails here is built
+# again, and reported, by the part that needs it.
 build_ahead() {
 	local -a builds=() bins
 	mapfile -t bins < <(fuzz_programs)
@@ -232,7 +231,7 @@ build() { # NAME MAKE-ARGUMENTS...
 	return $status
 }
 
-# Sources exist before their programs do; names of programs without a source are of another time.
+# Lists programs whose source exists; programs without a source are outdated.
 programs() { # OUTPUT-DIR SOURCE...
 	local dir=$1 source
 	shift
@@ -284,7 +283,7 @@ unit_job() { # PROGRAM[.again]
 	limited $UNIT_LIMIT env CMOCKA_MESSAGE_OUTPUT=TAP "${1%.again}"
 }
 
-# What may be skipped looks at the kernel, and often at the whole machine.
+# Tests that may be skipped look at the kernel, and often at the whole machine.
 looks_at_machine() { # PROGRAM
 	local source=tests/unit/${1##*/}.c
 	local -a own
@@ -293,7 +292,7 @@ looks_at_machine() { # PROGRAM
 	grep -qE 'skip\(\)|geteuid' "$source" "${own[@]}"
 }
 
-# The largest take the longest, mostly: what begins last should not.
+# The largest mostly take the longest, so they should begin first.
 largest_first() { # FILE...
 	ls -S -- "$@"
 }
@@ -373,8 +372,8 @@ skip_e2e() { # WHY
 	suite_end "$1"
 }
 
-# The job's directory has the suite's temporary files, too: a short name, for paths of sockets and in rules end
-# somewhere. Sanitizers write into files, because a daemon has no terminal.
+# The job's directory also has the suite's temporary files. Its name is short, because paths of sockets and in rules are
+# limited. Sanitizers write into files, because a daemon has no terminal.
 e2e_job() { # NUMBER in e2e_files[.again]
 	local dir=$tmp/$1 status only=.
 	local -a pids
@@ -384,7 +383,7 @@ e2e_job() { # NUMBER in e2e_files[.again]
 		ASAN_OPTIONS="log_path=$dir/sanitizer" \
 		UBSAN_OPTIONS="print_stacktrace=1:log_path=$dir/sanitizer" bats --tap --filter "$only" "${e2e_files[${1%.again}]}"
 	status=$?
-	# what ends by itself once its test's directory is gone may need a moment
+	# processes that end by themselves once their test's directory is gone may need a moment
 	for _ in {1..100}; do
 		mapfile -t pids < <(leftovers "$dir")
 		((${#pids[@]})) || return $status
@@ -395,7 +394,7 @@ e2e_job() { # NUMBER in e2e_files[.again]
 	return $status
 }
 
-# A regular expression for the names of just the tests that failed, from the TAP in FILE.
+# A regular expression for the names of the failed tests alone, from the TAP in FILE.
 failed_regex() { # FILE
 	printf '^(%s)$' "$(failed_tests "$1" | sed 's/[][\.*^$+?(){}|]/\\&/g' | paste -sd '|')"
 }
@@ -416,7 +415,7 @@ report_e2e() { # NUMBER
 	rm -rf "$dir" "$dir.again"
 }
 
-# own_run becomes what a command is put behind to have a /run/frbpf of its own; empty where that may not be.
+# own_run becomes a prefix for commands that gives them their own /run/frbpf; empty if that is not allowed.
 find_own_run() {
 	# shellcheck disable=SC2016 # of the inner shell
 	own_run=(unshare -m sh -c 'mkdir -p /run/frbpf && mount -t tmpfs -o mode=755 frbpf /run/frbpf && exec "$@"' -)

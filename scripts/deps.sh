@@ -1,16 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Installs what is missing to build and test frbpf; silent and quick when nothing is.
+# Installs missing packages to build and test frbpf; silent and quick if there are none.
 #
 #	scripts/deps.sh [--build|--soak]	--build: only what building needs; --soak: load for scripts/soak.sh, too
 #
-# Debian and Ubuntu: through apt-get, with sudo where needed. Elsewhere it says which packages to install.
+# Debian and Ubuntu: by apt-get, with sudo if needed. Elsewhere it prints the packages to install.
 set -u
 
-# use | how to see that it is there | package on Debian (others after a comma) | Fedora | Arch | openSUSE | Alpine
+# use | how to detect it | package on Debian (others after a comma) | Fedora | Arch | openSUSE | Alpine
 #
-# `build-MACHINE` is what only that machine needs. A probe is a command, the path of a header below /usr/include, or a glob.
+# `build-MACHINE` is needed on that machine only. A probe is a command, the path of a header below /usr/include, or a
+# glob.
 table='
 build|gcc|gcc|gcc|gcc|gcc|gcc musl-dev
 build|make|make|make|make|make|make
@@ -54,7 +55,7 @@ here() { # PROBE
 	esac
 }
 
-# Globs with braces: compgen -G knows none. The pattern is our own, from the table.
+# Globs with braces, which compgen -G does not know. The pattern is from our own table.
 brace_glob() {
 	local paths path
 	eval "paths=($1)"
@@ -73,7 +74,7 @@ missing() { # USE COLUMN
 	done < <(grep . <<<"$table")
 }
 
-# Of the packages for one need the first that this release has. @ is the version of its clang.
+# Of several packages for one need, take the first that this release has. @ is the version of its clang.
 pick_deb() { # PACKAGE,PACKAGE...
 	local clang_major candidate
 	local -a candidates
@@ -144,7 +145,7 @@ install_debs() { # USE
 		echo "    apt-get install ${packages[*]}" >&2
 		return 1
 	fi
-	# lists that are out of date name versions that the mirror has dropped
+	# outdated lists name versions that the mirror no longer has
 	apt_install || { [[ ! $updated ]] && apt_update && apt_install; }
 }
 

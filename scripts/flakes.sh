@@ -11,7 +11,7 @@
 #	--longest	the longest time for which a CPU is away (60); 400 now and then
 #	NAME		a suite of tests/e2e, such as run_ci, or a program of tests/unit, such as test_detectors; all suites
 #
-# One line per failed test, with what it said; at the end how often each has failed. Exit status 1 when one has.
+# One line per failed test, with its output; at the end how often each has failed. Exit status 1 if one has.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 

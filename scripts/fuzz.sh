@@ -32,7 +32,7 @@ fuzz() { # SECONDS BIN
 	dict=tests/fuzz/$name.dict
 	log=$corpus_root/$name.log
 	seed_corpus "$name" || return 1
-	# libFuzzer ends when more whole seconds have passed than it is told. The margin is for the input at work then.
+	# libFuzzer ends after more whole seconds than given. The margin is for the input that runs then.
 	local options=()
 	[[ ! -e $dict ]] || options=("-dict=$dict")
 	timeout -k 10 $(($1 + 60)) "$2" "${options[@]}" -max_total_time=$(($1 > 1 ? $1 - 1 : 1)) -timeout=10 -rss_limit_mb=2048 \

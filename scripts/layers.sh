@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Who may include whom in user/, as TAP: one test per folder. Also: no two files share a name, and no file has strayed to
-# the top of the tree.
-# A folder uses itself, what its line below names, and nothing else; a new folder needs a line.
+# Who may include whom in user/, as TAP: one test per folder. Also: no two files share a name, and there are no stray
+# files at the top of the tree.
+# A folder may use itself and what its line below names, and nothing else; a new folder needs a line.
 #
 #	scripts/layers.sh [DIRECTORY]	that has user/; the default is this tree
 set -u

@@ -8,7 +8,7 @@
 set -u
 cd "${1:-$(dirname "$0")/..}" || exit 1
 
-# "NAME FILE" for each static function whose name stands in the line that says static
+# "NAME FILE" for each static function whose name is on the line with `static`
 static_functions() { # FOLDER
 	# shellcheck disable=SC2016 # of awk
 	find "$1" -name '*.c' -print0 | sort -z | xargs -0 awk '

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Shows what frbpf does, on this machine, in about ten seconds: loads configs/quickstart.conf, makes one task wait
-# 80 ms for a CPU, and prints what the recorder saved on its own.
+# Shows frbpf on this machine, in about ten seconds: loads configs/quickstart.conf, makes one task wait 80 ms for a CPU,
+# and prints what the recorder saved by itself.
 #
 #	sudo make quickstart [KEEP=DIR]		KEEP: copy the dumps to DIR, which must not exist
 set -u

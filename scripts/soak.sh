@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Runs the recorder under mixed load: with rules that must not fire, with events that must be seen, and with a look at
-# what it takes.
+# Runs the recorder under mixed load, with rules that must not fire and events that must be seen, and measures its
+# resources.
 #
 #	scripts/soak.sh [--seconds N] [--hotplug]
 #
 #	--seconds N	how long (1800)
 #	--hotplug	also take a CPU off line and back, again and again
 #
-# Events are planted one at a time and collected at once: missed (none came in 30 s), unseen (none came, and the
-# kernel hid the switch or wake-up from perf, too: some do while a thread of PID 1 is current), doubled (two tell of the
-# same), wrong (the value is not what the workload's clock says, or not what the events of the dump say). A rule that
-# must not fire and does is false where its subject ran meanwhile, as the dump has it, or where nothing could be true.
+# Events are planted one at a time and collected at once. missed: none came in 30 s. unseen: none came, and the kernel
+# hid the switch or wake-up from perf, too, as some do while a thread of PID 1 is current. doubled: two triggers for one
+# event. wrong: the value contradicts the workload's clock, or the dump's events. false: a rule that must not fire did,
+# although its subject ran meanwhile according to the dump, or nothing could be true.
 # Load and base are gone at the end. The last line is "N passed, N failed"; exit status 1 when one failed.
 #
 # FRBPF: the program; FRBPF_WORKLOADS: directory of tests/workloads' programs. Needs root, perf, jq.
@@ -45,7 +45,7 @@ for need in perf jq unshare setsid; do
 done
 ((EUID == 0)) || { echo "soak: needs root" >&2; exit 1; }
 
-# a /run/frbpf of its own: other recorders on this machine are left alone
+# its own /run/frbpf: other recorders on this machine are left alone
 if [[ ! ${SOAK_INSIDE-} ]]; then
 	export SOAK_INSIDE=yes
 	# shellcheck disable=SC2016 # of the inner shell
@@ -89,7 +89,7 @@ trap 'exit 143' TERM
 
 # --- rules
 
-# NAME|WHEN|IF: planted events. Who sends a message may have ended before anybody can ask for his name.
+# NAME|WHEN|IF: planted events. The sender of a message may have ended before its name can be looked up.
 plants="runqlat|runqlat > 40ms|comm == \"sk-runq\"
 syscall|syscall:clock_nanosleep > 40ms|comm == \"sk-call\"
 offcpu|offcpu > 40ms|comm == \"sk-off\"
@@ -97,8 +97,8 @@ uprobe|uprobe:$workloads/user_func:user_func_slow > 40ms|comm == \"sk-func\"
 usdt|usdt:$workloads/user_func:frbpf_test:tick|comm == \"sk-usdt\"
 app|app:sk-app > 100ms|"
 
-# NAME|WHEN: what does not happen, unless the machine has far too much to do; of the first two and the last, a dump can
-# tell whether it did
+# NAME|WHEN: events that do not happen, unless the machine is overloaded; for the first two and the last, a dump can
+# prove whether they did
 never='long-runqlat|runqlat > 5s
 long-blocked|blocked > 10s
 long-hardirq|hardirq > 10s
@@ -181,10 +181,10 @@ toggle_cpu() {
 	echo 0 >"$offline/online" || offline=
 }
 
-# --- what came
+# --- triggers
 
-# Notes every trigger that is new, as "RULE TIME VALUE TID COMM SWITCHES CALLS BACK" (files, - for
-# none; how far back SWITCHES reaches, in ns), in $tmp/triggers.
+# Notes every new trigger in $tmp/triggers, as "RULE TIME VALUE TID COMM SWITCHES CALLS BACK" (files, - for none; how
+# far back SWITCHES reaches, in ns).
 collect() {
 	local name
 	while read -r name; do
@@ -205,8 +205,8 @@ first_since() { # RULE TIME
 	awk -v rule="$1" -v from="$2" '$1 == rule && $2 >= from {print; exit}' "$tmp/triggers"
 }
 
-# Triggers of RULE that tell of what another told of the same thread. A victim may have to wait twice, one after the
-# other, and both are true.
+# Triggers of RULE for a thread that another trigger reported already. A victim may wait twice in a row, and both are
+# true.
 doubled() { # RULE
 	awk -v rule="$1" '$1 == rule {if (($4 in at) && $2 - $3 <= at[$4]) n++; at[$4] = $2} END {print n + 0}' "$tmp/triggers"
 }
@@ -223,8 +223,8 @@ wait_for() { # RULE TIME SECONDS
 	return 1
 }
 
-# What the dump's own events say of a wait or call of TID that ended at TIME: its length in ns; nothing where they are
-# not all there. Formats of perf with and without its plugins.
+# The length in ns, by the dump's own events, of a wait or call of TID that ended at TIME; empty if some of them are
+# missing. Formats of perf with and without its plugins.
 interval() { # KIND FILE TID TIME
 	[[ -e $2 ]] || return
 	timeout 60 perf script --ns -F tid,time,event,trace -i "$2" 2>/dev/null | awk -v kind="$1" -v tid="$3" -v at="$4" '
@@ -243,8 +243,8 @@ interval() { # KIND FILE TID TIME
 		END { if (from && to) printf "%.0f\n", to - from }'
 }
 
-# Were the ends of a wait of TID between FROM and TO, a wake-up or switch and the switch to it, hidden from perf, as the
-# dump has it? Not known where the dump does not reach back that far.
+# According to the dump, were the ends of a wait of TID between FROM and TO (a wake-up or switch, and the switch to it)
+# hidden from perf? Unknown if the dump does not reach back that far.
 is_hidden() { # KIND FILE TID FROM TO
 	local start
 	[[ -e $2 ]] || return
@@ -259,7 +259,7 @@ is_hidden() { # KIND FILE TID FROM TO
 		END { exit begins && ends }'
 }
 
-# Did TID run between FROM and TO, or was it woken, as the dump has it?
+# According to the dump, did TID run between FROM and TO, or was it woken?
 ran_between() { # FILE TID FROM TO
 	[[ -e $1 ]] || return 1
 	timeout 60 perf script --ns -F tid,time,event,trace -i "$1" 2>/dev/null | awk -v tid="$2" -v from="$3" -v to="$4" '
@@ -268,7 +268,7 @@ ran_between() { # FILE TID FROM TO
 		END { exit !found }'
 }
 
-# The kernel's own sums of what threads have waited for a CPU, in ns: another source than events.
+# The kernel's own sums of the time that threads waited for a CPU, in ns: a source other than events.
 note_waits() {
 	local now
 	now=$(awk '{printf "%.0f", $1 * 1e9}' /proc/uptime)
@@ -276,14 +276,14 @@ note_waits() {
 		awk -F '[/: ]' -v now="$now" '{print $5, now, $8}' >>"$tmp/waits"
 }
 
-# Of TID, the last sum from before TIME; nothing where it is not known.
+# The last sum of TID from before TIME; empty if unknown.
 waited_before() { # TID TIME
 	awk -v tid="$1" -v at="$2" '$1 == tid && $2 <= at {sum = $3} END {print sum}' "$tmp/waits"
 }
 
 # --- planted events
 
-# Does it, and prints the workload's line of JSON.
+# Runs it, and prints the workload's line of JSON.
 do_plant() { # NAME
 	case $1 in
 	runqlat) timeout -k 5 60 "$workloads/runq_spike" --ms 60 --comm sk-runq ;;
@@ -295,7 +295,7 @@ do_plant() { # NAME
 	esac
 }
 
-# Is the value what the clock of the workload says?
+# Does the value agree with the clock of the workload?
 is_right() { # NAME VALUE BEGIN END
 	case $1 in
 	usdt) (($2 == 0)) ;;
@@ -304,7 +304,7 @@ is_right() { # NAME VALUE BEGIN END
 	esac
 }
 
-# And what the dump's events say?
+# And with the dump's events?
 agrees() { # NAME VALUE TIME TID SWITCHES CALLS
 	local file=$5 events off
 	[[ $1 == syscall ]] && file=$6
@@ -358,10 +358,10 @@ plant() { # NAME
 	fi
 }
 
-# --- what must not come
+# --- triggers that must not come
 
-# Did the subject run, or not even wait that long? By the dump, and by the kernel's sums. A call that another program
-# makes while the machine hangs may take that long: perf's own events of its begin and end tell.
+# Did the subject run, or not even wait that long? By the dump, and by the kernel's sums. While the machine hangs, a
+# call of another program may take that long: perf's own events of its begin and end decide.
 is_contradicted() { # RULE TIME VALUE TID FILE
 	local before now events off
 	case $1 in
@@ -397,10 +397,10 @@ judge_false() {
 	judged=$(grep -c '^long-' "$tmp/triggers")
 }
 
-# --- what it takes
+# --- resources
 
-# Sets rss (KiB), fds, bpf_maps, threads, areas of the daemon. The side band's records and tasks are left out: they grow
-# up to sideband-memory, which the load may reach early or late.
+# Sets rss (KiB), fds, bpf_maps, threads, areas of the daemon. Records and tasks of the side band are left out: they
+# grow up to sideband-memory, which the load may reach early or late.
 measure() {
 	local pid
 	read -r pid rss < <(frbpf status --json |

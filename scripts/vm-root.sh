@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Makes the root directory of a Debian system of another architecture, which scripts/vm-test.sh boots and links with:
-# packages of the release that is installed here, downloaded and unpacked. Nothing is installed, and none of the
-# packages' scripts is run; the few files of these that programs miss are made here.
+# Makes the root directory of a Debian system of another architecture, which scripts/vm-test.sh boots and links with.
+# The packages of the installed release are downloaded and unpacked. Nothing is installed, and no script of a package
+# runs; the few files from scripts that programs miss are made here.
 #
 #	scripts/vm-root.sh ARCH DIR
 #
@@ -24,7 +24,7 @@ fail() { # MESSAGE...
 	exit 1
 }
 
-# State, lists and cache of apt's below DIR: what is installed here is nothing to it.
+# State, lists and cache of apt below DIR, independent of the packages installed here.
 write_apt_conf() {
 	mkdir -p "$dir/apt/lists/partial" "$dir/apt/archives/partial" || exit 1
 	: >"$dir/apt/status"
@@ -59,7 +59,7 @@ unpack() { # ROOT
 	done
 }
 
-# What scripts of the packages would do, and libraries that a linker here finds: links to them begin at the root.
+# Files that package scripts would make, and links of libraries: a linker here expects them to begin at the root.
 finish() { # ROOT
 	local name link
 	cp "$1/usr/share/base-passwd/passwd.master" "$1/etc/passwd" &&

@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What a suspend to memory does to a recorder. Only for a machine that one may suspend: scripts/vm-test.sh gives one.
+# The effect of a suspend to memory on a recorder. Only for a machine that may be suspended, such as that of
+# scripts/vm-test.sh.
 #
 #	scripts/vm-test.sh -- scripts/vm-suspend.sh
 #
-# With /sys/power/pm_test the kernel goes all the way but for the last step, waits 5 s, and comes back: devices and
-# clocks are suspended, all CPUs but the first go off line. The root file system of that machine does not survive this,
-# so the programs needed here run from memory.
+# With /sys/power/pm_test the kernel does all but the last step, waits 5 s, and comes back: devices and clocks are
+# suspended, all CPUs but the first go off line. The root file system of that machine does not survive this, so the
+# programs needed here run from memory.
 set -eu
 programs=(bash cat cp date dirname grep jq ls mkdir sleep sed tail taskset timeout true)
 root=/tmp/frbpf-suspend
@@ -47,7 +48,7 @@ fi
 
 # --- from memory
 
-# What the machine ends with would come from the file system that is gone.
+# The programs that end the machine would come from the lost file system.
 power_off() {
 	local status=$?
 	sleep 1 # for the output

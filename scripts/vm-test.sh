@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Runs the tests, or a command, on another kernel: in a virtual machine without a disk, whose root is this machine's,
-# read-only. So it has the programs and the build of here, and only the kernel differs. What the kernel decides shows:
-# which BPF programs the verifier takes, which perf events and attributes there are. Emulated, without KVM: five to
-# twenty times slower, so nothing about speed can be learned from it.
+# Runs the tests, or a command, on another kernel: in a virtual machine without a disk, which has this machine's root,
+# read-only. So its programs and build are those of this machine, and only the kernel differs. This shows what the
+# kernel decides: which BPF programs the verifier accepts, which perf events and attributes exist. It is emulated,
+# without KVM: five to twenty times slower, so it says nothing about speed.
 #
-# A machine of another architecture has a root of its own (vm-root.sh), and frbpf, tests and workloads are built for it
-# with a cross compiler into .output/vm/ARCH/build.
+# A machine of another architecture has its own root (vm-root.sh), and frbpf, tests and workloads are built for it with
+# a cross compiler into .output/vm/ARCH/build.
 #
 #	scripts/vm-test.sh [--arch ARCH] [--kernel PACKAGE | --deb FILE...] [--cpus N] [--memory SIZE]
 #			[--limit SECONDS] [-- COMMAND...]
@@ -24,14 +24,14 @@
 #			FRBPF_WORKLOADS are set as the tests in tests/e2e want them, FRBPF_UNIT is the directory of the
 #			unit tests
 #
-# The exit status is the command's; 124 when the time is over, 125 when the machine did not come to an end by itself.
+# The exit status is the command's; 124 if the time is over, 125 if the machine did not end by itself.
 # /tmp, /var/tmp, /var/lib, /run and /dev/shm are empty there and can be written to.
 set -u
 self=$(realpath "$0")
 tree=$(dirname "$(dirname "$self")")
 cache=$tree/.output/vm
 
-# What depends on the kernel: all other unit tests see files and buffers only.
+# Tests that depend on the kernel: all other unit tests only use files and buffers.
 KERNEL_TESTS=(test_detectors test_conditions test_rates test_syscall test_waits test_engine test_scope
 	test_blkio test_irq test_reclaim test_connect test_btf_path test_tracepoint test_span test_user_probes test_limits
 	test_inject test_sideband test_sideband_bpf test_proc_scan test_event_list test_location test_learners test_shares test_together
@@ -50,7 +50,7 @@ usage() {
 
 # --- in the virtual machine
 
-# Limits are those of scripts/check.sh, made long enough for an emulated machine.
+# The limits of scripts/check.sh, extended for an emulated machine.
 inside() {
 	local name file failed=0
 	cd "$tree" || exit 125
@@ -67,8 +67,8 @@ inside() {
 	((failed == 0))
 }
 
-# Process 1 of the machine, in two parts: of the initramfs, with busybox; of the shared root, with bash. One serial line
-# is the kernel's; of those in /run/lines the first is the command's, the second has its exit status.
+# Process 1 of the machine, in two parts: in the initramfs, with busybox; in the shared root, with bash. One serial line
+# belongs to the kernel; of those in /run/lines the first is the command's, the second has its exit status.
 write_init() { # DIR
 	cat >"$1/init" <<-'INIT'
 		#!/bin/busybox sh
@@ -108,7 +108,7 @@ write_init() { # DIR
 		ln -sf /proc/self/fd/2 /dev/stderr
 		export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 		export HOME=/tmp TERM=dumb LANG=C.UTF-8
-		# Modules of this kernel, which the shared root does not have, nor perhaps a /lib/modules to put them.
+		# Modules of this kernel, which the shared root lacks; it may even lack /lib/modules.
 		modules=/lib/modules/$(uname -r)
 		mkdir -p /run/bin /run/kmod/proc "/run/kmod$modules"
 		cp /run/busybox /run/kmod
@@ -162,7 +162,7 @@ check_machine() {
 		"    apt-get install --no-install-recommends ${missing[*]}"
 }
 
-# What the machine is, and what is built for it and where.
+# The machine, and what is built for it and where.
 set_machine() {
 	case $arch in
 	amd64)
@@ -182,7 +182,7 @@ set_machine() {
 	esac
 }
 
-# Prints the path of the package's file, after a download when it is not there yet.
+# Prints the path of the package's file, downloading it if needed.
 package() { # NAME
 	local -a files
 	mapfile -t files < <(compgen -G "$cache/$1_*.deb")
@@ -200,7 +200,7 @@ default_kernel() {
 	apt-cache depends "linux-image-$arch" 2>/dev/null | awk '/Depends: linux-image-[0-9]/ {print $2; exit}'
 }
 
-# Unpacks packages into a directory of their own, once.
+# Unpacks packages into a separate directory, once.
 unpack() { # DIR DEB...
 	local dir=$1 deb
 	shift
@@ -268,7 +268,7 @@ make_initramfs() { # KERNEL-DIR
 	(cd "$run/initramfs" && find . | cpio --quiet -o -H newc) >"$run/initramfs.cpio" || fail "no initramfs"
 }
 
-# Emulated, so that it runs anywhere and the same everywhere. The terminal's signals end the machine.
+# Emulated, so that it runs anywhere and in the same way. The terminal's signals end the machine.
 boot() { # KERNEL
 	timeout --foreground -k 5 "$limit" "${machine[@]}" -nodefaults -no-user-config -display none -no-reboot \
 		-accel tcg -smp "$cpus" -m "$memory" -kernel "$1" -initrd "$run/initramfs.cpio" \
