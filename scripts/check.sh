@@ -32,7 +32,7 @@ E2E_LIMIT=300	 # s, per test
 E2E_FILE_LIMIT=1200
 LANES=4 # of tests that mostly wait
 UNSTEADY_LIMIT=3
-SAN_DEFAULT="check dump spike tracepoint hostile"
+SAN_DEFAULT="check dump spike tracepoint hostile hung"
 
 ahead= # what builds for later parts
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/frbpf-check.XXXXXX") || exit 1

@@ -331,6 +331,39 @@ harmless() { # TEXT
 	cgroup=
 }
 
+# Each process closes what is not open, once.
+close_in_processes() { # N
+	perl -MPOSIX -e 'for (1 .. $ARGV[0]) {
+		my $pid = fork() // die "fork: $!";
+		if (!$pid) {POSIX::close(99999); POSIX::_exit(0)}
+		waitpid($pid, 0);
+	}' "$1"
+}
+
+@test "a user who fills the table of a rule: its matches are counted, other rules have their own room" {
+	write_rules <<-'EOF'
+		[rule-crowded]
+		when = syscall:close fails (EBADF)
+		if = comm == "perl"
+		count = 2 in 1h per process
+		dump = none
+
+		[rule-spared]
+		when = syscall:close fails (EBADF)
+		if = comm == "perl" && uid == 0
+		count = 2 in 1h per process
+		dump = none
+	EOF
+	frbpf_load
+	# a rule has room for 4096 counts; each CPU has some entries of its own beyond that
+	as_them bash -c "$(declare -f close_in_processes); close_in_processes 4500"
+	(($(status_of crowded .suppressed.keys_full) >= 200)) || fail "$(frbpf status --json | jq .rules)"
+	[[ $(status_of crowded .fired) == 0 ]]
+	perl -MPOSIX -e 'POSIX::close(99999); POSIX::close(99999)'
+	[[ $(status_of spared .fired) == 1 ]] || fail "$(frbpf status --json | jq .rules)"
+	frbpf ping
+}
+
 @test "a malicious program file causes an error, and the daemon continues" {
 	write_rules <<-'EOF'
 		[rule-slow]
