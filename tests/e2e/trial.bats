@@ -5,6 +5,8 @@
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
 load helpers
+load memory_group
+load disk
 
 setup() {
 	common_setup
@@ -13,6 +15,7 @@ setup() {
 
 teardown() {
 	common_teardown
+	memory_group_remove
 }
 
 need_recording() {
@@ -243,4 +246,89 @@ try() {
 	echo 'when = runqlat' >bad.conf
 	run -1 --separate-stderr "$FRBPF" test bad.conf b.data
 	[[ $stderr == *bad.conf:1* ]]
+}
+
+# perf's own recordings, with its own lines: FILE ARGUMENTS...
+perf_saves() {
+	local out=$1
+	shift
+	timeout -k 5 120 perf "$@" -o "$out" -- "${command[@]}" </dev/null >/dev/null 2>perf.err 3>&- ||
+		fail "$(cat perf.err)"
+}
+
+# tells FILE RULE...: of the rules, those that are told from the file
+tells() {
+	local file=$1
+	shift
+	try r.conf "$file"
+	same "$file tells" "$(jq -r '.rules[] | select(has("cannot") | not) | .name' tried | sort | xargs)" "$*"
+	jq -e '[.rules[] | select(has("cannot") | not) | .values > 0] | all' tried >/dev/null || fail "$(cat tried)"
+}
+
+# counted FILE EVENT RULE: at most as many values as perf has ends of it; some began before the recording did
+counted() {
+	local n
+	n=$(perf script -i "$1" -F event 2>/dev/null | grep -c "$2")
+	between "$(of "$3" .values)" $((n / 2)) "$n" "values of $3, with $n times $2"
+}
+
+@test "recordings of perf sched, perf trace and perf record tell the sources whose events they have" {
+	need_recording
+	need_tracepoints vmscan:mm_vmscan_memcg_reclaim_end
+	disk_below >/dev/null || skip "the test's files are on no disk"
+	local name when command=("$WORKLOADS/slow_syscall" --comm tuned --call clock_nanosleep --ms 30 --times 4)
+	while read -r name when; do
+		printf '[rule-%s]\nwhen = %s\nif = comm != "nobody"\ncooldown = 0\n' "$name" "$when"
+	done >r.conf <<-'EOF2'
+		runqlat runqlat > 1ns
+		blocked blocked > 1ns
+		offcpu offcpu > 20ms
+		hang pending(offcpu) > 20ms
+		hit sched:sched_switch
+		call syscall:clock_nanosleep > 20ms
+		blkio blkio > 1ns
+		device blkio.device > 1ns
+		reclaim reclaim > 1ns
+		connect connect > 1ns
+		function uprobe:libc:getenv > 1ns
+		places uprobe:libc:malloc -> uprobe:libc:free by tid > 1ns
+		probe usdt:libc:libc:setjmp
+		message app:x > 1ns
+		learnt runqlat > p99 * 4
+	EOF2
+	cat >>r.conf <<-'EOF2'
+		[rule-hardirq]
+		when = hardirq > 1ns
+		[rule-softirq]
+		when = softirq:* > 1ns
+		[rule-share]
+		when = softirq:* > 1% in 10ms
+		[rule-span]
+		when = irq:softirq_entry -> irq:softirq_exit by cpu, vec > 1ns
+		[rule-pressure]
+		when = psi:cpu some > 1ms in 2s
+	EOF2
+	perf_saves sched.data sched record
+	tells sched.data blocked hang hit offcpu runqlat
+	# a hypervisor may hide single switches, from perf too
+	between "$(of offcpu '[.fires[] | select(.comm == "tuned")] | length')" 2 4 "sleeps"
+	perf_saves trace.data trace record
+	tells trace.data call
+	same "calls" "$(of call .matched)" 4
+	command=(dd if=/dev/zero of=f bs=4k count=30 oflag=direct)
+	perf_saves block.data record -q -a -e 'block:*'
+	tells block.data blkio device
+	counted block.data block_rq_complete device
+	perf_saves irq.data record -q -a -e 'irq:*'
+	tells irq.data hardirq share softirq span
+	counted irq.data softirq_exit softirq
+	memory_group_make 8388608
+	truncate -s 32M file
+	# shellcheck disable=SC2016 # of that shell
+	command=(bash -c 'echo $$ >"$1/cgroup.procs" && exec cat file' _ "$memory_group")
+	perf_saves mem.data record -q -a -e 'vmscan:*direct_reclaim*' -e 'vmscan:*memcg_reclaim*'
+	tells mem.data reclaim
+	counted mem.data memcg_reclaim_end reclaim
+	# and each of the others says why not
+	jq -e '[.rules[] | .cannot // "told" | length > 3] | all' tried >/dev/null || fail "$(cat tried)"
 }
