@@ -203,17 +203,11 @@ status_words() { # STATUS
 	esac
 }
 
-# Builds for later parts while tests of this one wait, with the CPU time that they leave. What fails here is built
-# again, and reported, by the part that needs it.
-build_ahead() {
-	local -a builds=() bins
-	mapfile -t bins < <(fuzz_programs)
-	[[ " ${parts[*]} " == *" san "* ]] && builds+=("SAN=1 all unit")
-	[[ " ${parts[*]} " == *" fuzz "* ]] && builds+=("all ${bins[*]}")
-	((${#builds[@]})) || return
-	# shellcheck disable=SC2016 # of the inner shell
-	timeout -k 10 600 nice sh -c 'for args in "$@"; do make -j"$(nproc)" $args; done' - "${builds[@]}" \
-		</dev/null >/dev/null 2>&1 &
+# Builds for a later PART, if it is to run, while tests of this one wait, with the CPU time that they leave. What fails
+# here is built again, and reported, by the part that needs it.
+build_ahead() { # PART MAKE-ARGUMENTS...
+	[[ " ${parts[*]} " == *" $1 "* ]] || return
+	timeout -k 10 600 nice make -j"$(nproc)" "${@:2}" </dev/null >/dev/null 2>&1 &
 	ahead=$!
 }
 
@@ -327,12 +321,16 @@ run_unit() { # NAME OUTPUT-DIR
 
 check_unit() {
 	build "build" all unit workloads || return
-	build_ahead
+	build_ahead san SAN=1 all unit
 	run_unit unit .output
 }
 
 check_san() {
-	build "build (sanitizers)" SAN=1 all unit && run_unit "unit (sanitizers)" .output-san
+	local -a bins
+	build "build (sanitizers)" SAN=1 all unit || return
+	mapfile -t bins < <(fuzz_programs)
+	build_ahead fuzz all "${bins[@]}"
+	run_unit "unit (sanitizers)" .output-san
 }
 
 fuzz_programs() {
