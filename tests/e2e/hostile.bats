@@ -389,7 +389,7 @@ close_in_processes() { # N
 # dump; the reader opens nothing any more.
 read_behind_filter() { # TRACE
 	awk '/clone|fork/ && / = [0-9]+$/ {parent[$NF] = $1}
-		/seccomp\(SECCOMP_SET_MODE_FILTER.*= 0$/ {filtered[$1] = 1}
+		/(seccomp\(SECCOMP_SET_MODE_FILTER|<... seccomp resumed>).*= 0$/ {filtered[$1] = 1}
 		/openat\(/ && filtered[$1] {late[$1] = 1}
 		/openat\(.*perf\.data\.[0-9]+", O_RDONLY/ {opened[$1] = 1; n++; bad = bad || !filtered[$1]}
 		/SIGSYS/ {bad = 1}

@@ -66,12 +66,15 @@ bool inject__wants(const struct inject *i, enum frbpf_field field)
  */
 static bool has_entry(int scope_fd, pid_t pid)
 {
-	_cleanup_close_ int pidfd = syscall(SYS_pidfd_open, pid, 0);
+	_cleanup_close_ int pidfd = syscall(SYS_pidfd_open, pid, 0), again = -1;
 	uint64_t value;
 
 	if (pidfd < 0)
 		return pid && errno == ESRCH;
-	return !bpf_map_lookup_elem(scope_fd, &pidfd, &value);
+	if (!bpf_map_lookup_elem(scope_fd, &pidfd, &value))
+		return true;
+	again = syscall(SYS_pidfd_open, pid, 0); /* it may have ended meanwhile */
+	return again < 0 && errno == ESRCH;
 }
 
 bool inject__is_outside(const struct inject *i, pid_t pid, const struct frbpf_event *e)
