@@ -60,6 +60,12 @@ bool inject__wants(const struct inject *i, enum frbpf_field field)
 	return c->bank[inject__bank(i)].fields & (1U << field);
 }
 
+/* @error: of pidfd_open(). EINVAL: it was reaped, and its pid is not free yet. */
+static bool is_ended(int error)
+{
+	return error == ESRCH || error == EINVAL;
+}
+
 /*
  * Task storage is looked up by a pidfd (bpf_pid_task_storage_lookup_elem(), since 5.11). A task
  * that has ended, perhaps right after it sent something, counts as in scope.
@@ -70,11 +76,11 @@ static bool has_entry(int scope_fd, pid_t pid)
 	uint64_t value;
 
 	if (pidfd < 0)
-		return pid && errno == ESRCH;
+		return pid && is_ended(errno);
 	if (!bpf_map_lookup_elem(scope_fd, &pidfd, &value))
 		return true;
 	again = syscall(SYS_pidfd_open, pid, 0); /* it may have ended meanwhile */
-	return again < 0 && errno == ESRCH;
+	return again < 0 && is_ended(errno);
 }
 
 bool inject__is_outside(const struct inject *i, pid_t pid, const struct frbpf_event *e)
