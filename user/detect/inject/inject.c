@@ -61,7 +61,7 @@ bool inject__wants(const struct inject *i, enum frbpf_field field)
 }
 
 /* @error: of pidfd_open(). EINVAL: it was reaped, and its pid is not free yet. */
-static bool is_ended(int error)
+static bool sender_ended(int error)
 {
 	return error == ESRCH || error == EINVAL;
 }
@@ -76,11 +76,11 @@ static bool has_entry(int scope_fd, pid_t pid)
 	uint64_t value;
 
 	if (pidfd < 0)
-		return pid && is_ended(errno);
+		return pid && sender_ended(errno);
 	if (!bpf_map_lookup_elem(scope_fd, &pidfd, &value))
 		return true;
 	again = syscall(SYS_pidfd_open, pid, 0); /* it may have ended meanwhile */
-	return again < 0 && is_ended(errno);
+	return again < 0 && sender_ended(errno);
 }
 
 bool inject__is_outside(const struct inject *i, pid_t pid, const struct frbpf_event *e)
