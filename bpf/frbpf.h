@@ -594,7 +594,7 @@ struct frbpf_trigger {
 	__u64 args[FRBPF_MAX_ARGS][2]; /* a number in the first word, or a string of 16 bytes */
 	struct frbpf_suppressed since_last;	   /* since the previous trigger of the rule */
 	struct frbpf_part parts[FRBPF_MAX_OTHERS]; /* earlier matches of its parts; time 0: none */
-	__u64 id;		   /* PENDING: of the event, as in struct frbpf_followed_key */
+	__u64 id; /* PENDING: of the event, as in struct frbpf_followed_key */
 	/* the path of a system call, or the string that rules looked at; cut */
 	char text[FRBPF_TEXT_LEN];
 	__u32 text_is; /* 0: there is none; 1: a path; 2 + n: the string of argument n */
@@ -656,10 +656,10 @@ struct frbpf_event {
 	__u32 source; /* enum frbpf_source */
 	__u32 cpu;    /* where it happened */
 	__u32 error;
-	__u32 self;   /* the subject is one of our own processes */
-	__u32 bank;   /* 1 + the bank that its arguments are for; 0: it has no arguments */
-	__u32 theirs; /* psi: the stall of others alone exceeds the threshold */
-	__u32 pad;
+	__u32 self;	/* the subject is one of our own processes */
+	__u32 bank;	/* 1 + the bank that its arguments are for; 0: it has no arguments */
+	__u32 theirs;	/* psi: the stall of others alone exceeds the threshold */
+	__u32 in_scope; /* known to be; the subject may have ended, and so be in no map */
 	__u64 val[2][FRBPF_FIELD_MAX][2];    /* [0 subject and event, 1 current][field]; value and
 						 * cpu are copied from above */
 	__u64 cgroup[2][FRBPF_CGROUP_DEPTH]; /* ids by level, from the root; 0 after the last */

@@ -89,6 +89,7 @@ static void on_message(struct app_client *c, const struct app_message *m,
 	fill_sender(a, m, s, &e);
 	if (inject__is_outside(a->inject, s->pid, &e))
 		return;
+	e.in_scope = 1;
 	do {
 		fill_args(a, m, inject__bank(a->inject), &e);
 		err = inject__event(a->inject, &e);
