@@ -223,7 +223,7 @@ has_no_more_files() { # PID N
 	wait_for_incident "$BASE" 1
 	same pid "$(daemon_pid)" "$pid"
 	# it may still be busy with the dump, or with earlier messages
-	wait_until 15 has_no_more_files "$pid" "$fds" || fail "descriptors: $(ls -l "/proc/$pid/fd"), before $fds"
+	wait_until 60 has_no_more_files "$pid" "$fds" || fail "descriptors: $(ls -l "/proc/$pid/fd"), before $fds"
 }
 
 @test "a flood of one user is limited and counted, and disturbs no other user and no other rule" {
