@@ -59,30 +59,6 @@ static struct tracefs *probe_tracefs(void)
 	return NULL;
 }
 
-static void add_field(const char *type, const char *name, unsigned int size, void *arg)
-{
-	char *text = arg;
-
-	sprintf(text + strlen(text), "%s|%s|%u\n", type, name, size);
-}
-
-static void test_fields(void **state)
-{
-	char format[] = "name: x\nID: 1\nformat:\n"
-			"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n"
-			"\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
-			"\tfield:const char * name;\toffset:24;\tsize:8;\tsigned:0;\n"
-			"\tfield:__data_loc char[] path;\toffset:32;\tsize:4;\tsigned:0;\n"
-			"\tfield:broken\n\tfield:int no_size;\n"
-			"\nprint fmt: \"%s\", REC->prev_comm\n";
-	struct tracepoint tp = { .format = format, .format_len = strlen(format) };
-	char text[512] = "";
-
-	tracepoint__each_field(&tp, add_field, text);
-	assert_string_equal(text, "char|prev_comm[16]|16\nconst char *|name|8\n"
-				  "__data_loc char[]|path|4\n");
-}
-
 static void test_names(void **state)
 {
 	static const struct {
@@ -456,7 +432,6 @@ static void test_open_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fields),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_default_is_cycles),
 		cmocka_unit_test(test_errors),

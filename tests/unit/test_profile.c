@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The parts of diff: fields of tracepoints, time off CPU, comparison, choice of files. */
+/* The parts of diff: time off CPU, comparison, choice of files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -28,33 +28,6 @@ static const char format[] = "name: sched_switch\nID: 314\nformat:\n"
 			     "\tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;\n"
 			     "\tfield:pid_t next_pid;\toffset:40;\tsize:4;\tsigned:1;\n\n"
 			     "print fmt: \"prev_pid=%d\", REC->prev_pid\n";
-
-static void test_fields(void **state)
-{
-	struct format_field f;
-	uint64_t v;
-	char raw[48] = { 0 }, text[8];
-	int32_t minus = -2;
-
-	assert_true(format_field__find(format, sizeof(format) - 1, "prev_pid", &f));
-	assert_int_equal(f.offset, 24);
-	assert_int_equal(f.size, 4);
-	memcpy(raw + 24, &minus, 4);
-	assert_true(format_field__number(&f, raw, sizeof(raw), &v));
-	assert_int_equal((int64_t)v, -2);
-	assert_false(format_field__number(&f, raw, 27, &v)); /* it reaches beyond the end */
-	assert_false(format_field__find(format, sizeof(format) - 1, "pid", &f));
-	assert_true(format_field__find(format, sizeof(format) - 1, "prev_comm", &f));
-	assert_false(format_field__number(&f, raw, sizeof(raw), &v));
-	memcpy(raw + 8, "0123456789abcdef", 16);
-	assert_true(format_field__text(&f, raw, sizeof(raw), text, sizeof(text)));
-	assert_string_equal(text, "0123456");
-	/* a format cut at any byte is incomplete, no more */
-	for (size_t n = 0; n < sizeof(format); n++)
-		format_field__find(format, n, "next_pid", &f);
-	f = (struct format_field){ UINT32_MAX, 8, false };
-	assert_false(format_field__number(&f, raw, sizeof(raw), &v));
-}
 
 static void switch_to(struct offcpu *o, uint64_t time, uint32_t prev, uint32_t next, uint32_t state,
 		      uint32_t stack)
@@ -605,7 +578,6 @@ static void test_idle_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fields),
 		cmocka_unit_test(test_offcpu),
 		cmocka_unit_test(test_offcpu_skip),
 		cmocka_unit_test(test_cpu_stacks),

@@ -90,7 +90,7 @@ static void test_format(void **state)
 		event_field__value(field, format_raw, sizeof(format_raw), v);
 		assert_int_equal(v[0], cases[i].value[0]);
 		assert_int_equal(v[1], cases[i].value[1]);
-		event_field__value(field, format_raw, field->offset, v); /* cut off */
+		event_field__value(field, format_raw, field->at.offset, v); /* cut off */
 		assert_int_equal(v[0], 0);
 	}
 	field = event_format__find(f, "state", 5);

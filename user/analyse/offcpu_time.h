@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "perfdata/format_field.h"
+#include "common/format_field.h"
 #include "perfdata/sample.h"
 
 #define OFFCPU_EVENT "sched:sched_switch"

@@ -9,10 +9,11 @@
 #include "cmd/event_catalog.h"
 #include "cmd/probe_report.h"
 #include "common/cleanup.h"
+#include "common/format_field.h"
+#include "common/tracefs.h"
 #include "detect/tracepoint/btf_trace.h"
 #include "record/event_names.h"
 #include "record/pmu.h"
-#include "record/tracefs.h"
 #include "rules/expr.h"
 #include "rules/when.h"
 
@@ -131,10 +132,18 @@ static void add_pmu_event(const char *pmu, const char *event, const char *terms,
 
 /* ---- tracepoints ---- */
 
-static void add_field(const char *type, const char *name, unsigned int size, void *arg)
+static void add_fields(const struct tracepoint *tp, json_t *fields)
 {
-	json_array_append_new(
-		arg, json_pack("{s:s, s:s, s:i}", "name", name, "type", type, "size", (int)size));
+	const char *at = tp->format;
+	struct format_line l;
+
+	while (format_text__next(&at, tp->format + tp->format_len, &l)) {
+		if (!format_line__is_common(&l))
+			json_array_append_new(fields,
+					      json_pack("{s:s%, s:s%, s:I}", "name", l.name,
+							l.full_len, "type", l.type, l.type_len,
+							"size", (json_int_t)l.field.size));
+	}
 }
 
 /*
@@ -164,7 +173,7 @@ static void set_tracepoint_fields(struct catalog *c, json_t *e, const char *syst
 	struct err err;
 
 	if (tracefs__tracepoint(c->tracefs, system, name, &err, &tp) == 0) {
-		tracepoint__each_field(tp, add_field, fields);
+		add_fields(tp, fields);
 		if (c->glob && !strpbrk(c->glob, "*?["))
 			add_arguments(name, fields);
 		tracepoint__free(tp);

@@ -6,7 +6,7 @@
 #ifndef FRBPF_DAEMON_EVIDENCE_H
 #define FRBPF_DAEMON_EVIDENCE_H
 
-#include "record/tracefs.h"
+#include "common/tracefs.h"
 #include "rules/ruleset.h"
 
 #define EVIDENCE_NAMES	     8 /* threads whose stacks are copied, at most */

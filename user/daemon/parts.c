@@ -6,12 +6,12 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/tracefs.h"
 #include "daemon/parts.h"
 #include "dump/base/manifest.h"
 #include "examine/examiner.h"
 #include "examine/keeper.h"
 #include "perfdata/writer.h"
-#include "record/tracefs.h"
 
 /*
  * Read what TRACING_DATA takes from tracefs besides the formats. Done once, when the daemon starts.

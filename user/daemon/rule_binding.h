@@ -6,7 +6,7 @@
 #ifndef FRBPF_DAEMON_RULE_BINDING_H
 #define FRBPF_DAEMON_RULE_BINDING_H
 
-#include "record/tracefs.h"
+#include "common/tracefs.h"
 #include "rules/ruleset.h"
 
 /*

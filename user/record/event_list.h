@@ -9,10 +9,10 @@
 
 #include <linux/perf_event.h>
 
+#include "common/tracefs.h"
 #include "perfdata/record.h"
 #include "record/record_opts.h"
 #include "record/record_target.h"
-#include "record/tracefs.h"
 
 struct event {
 	struct perf_event_attr attr;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/format_field.h"
 #include "record/filter_check.h"
 #include "rules/diag.h"
 
@@ -40,19 +41,16 @@ static void add_filter_field(struct filter_parser *p, const char *name, size_t l
 }
 
 /* As filter_assign_type() in the kernel. */
-static enum filter_kind filter_kind_of(const char *type, const char *name)
+static enum filter_kind filter_kind_of(const struct format_line *l)
 {
-	bool is_array = strchr(name, '[') || strchr(type, '[');
+	static const char text[] = "const char *", *plain = text + strlen("const ");
 
-	if ((is_array && strstr(type, "char")) || !strcmp(type, "char *") ||
-	    !strcmp(type, "const char *"))
+	if ((l->is_array && format_line__type_has(l, "char")) ||
+	    (l->type_len == strlen(text) && !memcmp(l->type, text, l->type_len)) ||
+	    (l->type_len == strlen(plain) && !memcmp(l->type, plain, l->type_len)))
 		return FILTER_TEXT;
-	return is_array || strchr(type, '*') || strstr(type, "_loc") ? FILTER_OTHER : FILTER_NUMBER;
-}
-
-static void add_own_field(const char *type, const char *name, unsigned int size, void *arg)
-{
-	add_filter_field(arg, name, strcspn(name, "["), filter_kind_of(type, name));
+	return l->is_array || format_line__type_has(l, "*") || l->field.place ? FILTER_OTHER :
+										FILTER_NUMBER;
 }
 
 static void add_filter_fields(struct filter_parser *p)
@@ -62,12 +60,17 @@ static void add_filter_fields(struct filter_parser *p)
 					       "stacktrace",  "STACKTRACE",
 					       "common_type", "common_flags",
 					       "common_pid",  "common_preempt_count" };
+	const char *at = p->tp->format;
+	struct format_line l;
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		add_filter_field(p, texts[i], strlen(texts[i]), FILTER_TEXT);
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		add_filter_field(p, numbers[i], strlen(numbers[i]), FILTER_OTHER);
-	tracepoint__each_field(p->tp, add_own_field, p);
+	while (format_text__next(&at, p->tp->format + p->tp->format_len, &l)) {
+		if (!format_line__is_common(&l))
+			add_filter_field(p, l.name, l.name_len, filter_kind_of(&l));
+	}
 }
 
 static void skip_filter_blanks(struct filter_parser *p)

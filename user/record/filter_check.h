@@ -4,7 +4,7 @@
 #define FRBPF_RECORD_FILTER_CHECK_H
 
 #include "common/err.h"
-#include "record/tracefs.h"
+#include "common/tracefs.h"
 
 /*
  * Check @filter. 0, or -EINVAL with a message in @err: @tp lacks the field, the operator does not

@@ -131,7 +131,7 @@ int retrace__find_field(const struct retrace *m, const char *event, const char *
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (!format_field__find(f->text, f->len, names[i], &field))
 			continue;
-		ret->is_text = field.is_text || field.is_placed;
+		ret->is_text = field.is_text;
 		snprintf(ret->name, sizeof(ret->name), "%s", names[i]);
 		return 0;
 	}

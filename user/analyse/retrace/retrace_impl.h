@@ -6,10 +6,10 @@
 #define HASH_NONFATAL_OOM 1 /* hh.tbl is NULL when memory is out */
 #include <uthash.h>
 
-#include "analyse/retrace/retrace.h"
 #include "analyse/replay.h"
+#include "analyse/retrace/retrace.h"
 #include "analyse/why/sched_tasks.h"
-#include "perfdata/format_field.h"
+#include "common/format_field.h"
 
 #define TAP_FIELDS 8
 #define TASK_NAME  16 /* bytes */

@@ -451,9 +451,9 @@ static void set_args(const struct tapped *t, struct retraced *e)
 		char text[FRBPF_COMM_LEN];
 		uint64_t v;
 
-		if ((f->is_text || f->is_placed) && tapped__text(t, f, text, sizeof(text)))
+		if (f->is_text && tapped__text(t, f, text, sizeof(text)))
 			retraced__set_text(e, FRBPF_FIELD_ARG + i, text);
-		else if (!f->is_text && !f->is_placed && tapped__number(t, f, &v))
+		else if (!f->is_text && tapped__number(t, f, &v))
 			retraced__set(e, FRBPF_FIELD_ARG + i, v);
 	}
 }

@@ -7,8 +7,8 @@
 #include "analyse/why/sched_tasks.h"
 #include "common/array.h"
 #include "common/cleanup.h"
+#include "common/format_field.h"
 #include "common/lower_bound.h"
-#include "perfdata/format_field.h"
 
 #define FILES_MAX 256
 

@@ -7,14 +7,13 @@
 #define FRBPF_DETECT_EVENT_FORMAT_H
 
 #include "common/err.h"
+#include "common/format_field.h"
 #include "rules/expr.h"
 
 enum event_field_kind {
 	EVENT_FIELD_OTHER, /* rules cannot compare it */
 	EVENT_FIELD_NUMBER,
-	EVENT_FIELD_CHARS, /* a string in an array */
-	EVENT_FIELD_LOC,   /* a string at the end of the event: __data_loc */
-	EVENT_FIELD_REL_LOC,
+	EVENT_FIELD_TEXT,
 	EVENT_FIELD_IPV4, /* the bytes of an address */
 	EVENT_FIELD_IPV6,
 };
@@ -22,8 +21,7 @@ enum event_field_kind {
 struct event_field {
 	char *name;
 	enum event_field_kind kind;
-	uint32_t offset, size;
-	bool is_signed;
+	struct format_field at;
 	struct constant
 		*symbols; /* names that the print format has for its numbers, or NULL; owned */
 };
@@ -35,8 +33,9 @@ struct event_format {
 };
 
 /*
- * Read the format of @target, "system:name". -ENOENT: there is no such tracepoint; -EACCES, -EPERM,
- * -ENOMEM or -EINVAL: with words in @err.
+ * Read the format of @target, "system:name", from tracefs. -ENOENT: there is no such tracepoint;
+ * -ENODEV: no tracefs; -EACCES, -EPERM, -ENOMEM or -EINVAL. All have words in @err, which may be
+ * NULL.
  */
 int event_format__read(const char *target, struct event_format **ret, struct err *err);
 /* Parse a format from @text. -EINVAL: the text is no format. */

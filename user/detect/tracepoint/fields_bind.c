@@ -142,9 +142,9 @@ static int unknown_field(const struct rule_conf *rule, const struct rule_arg *ar
 
 static void set_desc_range(struct expr_field_desc *desc, const struct event_field *field)
 {
-	unsigned int bits = 8 * field->size;
+	unsigned int bits = 8 * field->at.size;
 
-	if (field->is_signed) {
+	if (field->at.is_signed) {
 		desc->max = bits < 64 ? (1LL << (bits - 1)) - 1 : INT64_MAX;
 		desc->min = -desc->max - 1;
 	} else {

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/format_field.h"
 #include "dump/window/contradiction.h"
 #include "dump/window/moves.h"
 #include "dump/window/recorded_ends.h"
 #include "perfdata/record.h"
-#include "perfdata/format_field.h"
 
 /*
  * Bits of prev_state below the kernel's TASK_REPORT_MAX, which marks a preempted task. They say how

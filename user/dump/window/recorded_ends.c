@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/format_field.h"
 #include "dump/window/recorded_ends.h"
-#include "perfdata/format_field.h"
 #include "perfdata/record.h"
 #include "rules/span_target.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Tracepoints in tracefs: finds them, also by globs, and reads their formats. */
-#ifndef FRBPF_RECORD_TRACEFS_H
-#define FRBPF_RECORD_TRACEFS_H
+#ifndef FRBPF_COMMON_TRACEFS_H
+#define FRBPF_COMMON_TRACEFS_H
 
 #include <stdint.h>
 #include "common/buf.h"
@@ -29,14 +29,6 @@ struct tracepoint {
 int tracefs__tracepoint(struct tracefs *t, const char *system, const char *name, struct err *err,
 			struct tracepoint **ret);
 void tracepoint__free(struct tracepoint *tp);
-/*
- * Call @fn for each field of @tp, except the common ones: "char", "prev_comm[16]", 16 bytes. The
- * texts are valid during the call.
- */
-void tracepoint__each_field(const struct tracepoint *tp,
-			    void (*fn)(const char *type, const char *name, unsigned int size,
-				       void *arg),
-			    void *arg);
 /* Copy @tp, for a dump that may outlive the session. NULL: out of memory. */
 struct tracepoint *tracepoint__dup(const struct tracepoint *tp);
 

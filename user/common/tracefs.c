@@ -13,8 +13,9 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/format_field.h"
 #include "common/rights.h"
-#include "record/tracefs.h"
+#include "common/tracefs.h"
 
 #define TRACEFS_PATH  "/sys/kernel/tracing"
 #define TRACEFS_HINT  "run as root, or mount it: mount -t tracefs nodev " TRACEFS_PATH
@@ -109,14 +110,6 @@ static bool safe_name(const char *s)
 	return *s && *s != '.' && !strchr(s, '/');
 }
 
-/* The number in the line "ID: 372" of a format text. */
-static int format_id(const char *text, uint64_t *ret)
-{
-	const char *line = text ? strstr(text, "\nID: ") : NULL;
-
-	return line && sscanf(line, "\nID: %" SCNu64, ret) == 1 ? 0 : -EINVAL;
-}
-
 static struct tracepoint *tracepoint__new(const char *system, const char *name, uint64_t id,
 					  const char *format, size_t format_len)
 {
@@ -159,7 +152,7 @@ int tracefs__tracepoint(struct tracefs *t, const char *system, const char *name,
 	else if (ret_code)
 		err_set(err, ret_code, "cannot read tracepoint '%s:%s': %s", system, name,
 			strerror(-ret_code));
-	else if (format_id(format.data, &id))
+	else if (!format_text__id(format.data, format.len, &id))
 		ret_code = err_set(err, -EINVAL, "tracepoint '%s:%s': its format file has no ID",
 				   system, name);
 	if (!ret_code) {
@@ -181,42 +174,6 @@ void tracepoint__free(struct tracepoint *tp)
 	free(tp->name);
 	free(tp->format);
 	free(tp);
-}
-
-/*
- * Split a line of a format at the last blank of its first part:
- *
- *	field:char prev_comm[16];	offset:8;	size:16;	signed:0;
- */
-static bool split_field(const char *line, char *type, char *name, size_t max,
-			unsigned int *ret_size)
-{
-	size_t len = strcspn(line, ";"), blank = len;
-
-	while (blank && line[blank - 1] != ' ')
-		blank--;
-	if (blank < 2 || len >= max)
-		return false;
-	snprintf(type, max, "%.*s", (int)(blank - 1), line);
-	snprintf(name, max, "%.*s", (int)(len - blank), line + blank);
-	return sscanf(line + len, ";%*[ \t]offset:%*u;%*[ \t]size:%u;", ret_size) == 1;
-}
-
-void tracepoint__each_field(const struct tracepoint *tp,
-			    void (*fn)(const char *type, const char *name, unsigned int size,
-				       void *arg),
-			    void *arg)
-{
-	static const char key[] = "\tfield:";
-	char type[256], name[256];
-	unsigned int size;
-
-	for (const char *p = strstr(tp->format, key); p; p = strstr(p, key)) {
-		p += strlen(key);
-		if (split_field(p, type, name, sizeof(type), &size) &&
-		    strncmp(name, "common_", 7) != 0)
-			fn(type, name, size, arg);
-	}
 }
 
 struct tracepoint *tracepoint__dup(const struct tracepoint *tp)
