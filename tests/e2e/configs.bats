@@ -175,8 +175,8 @@ need_psi() {
 	wait "$hog" || status=$?
 	same "end of the hog" "$status" 137
 	wait_for "any(.triggers[]; .rule == \"oom-kill\" and .subject.pid == $hog)"
-	script_of faults
-	stack_of "^ *frbpf-hog  *$hog/.*page-faults" "[0-9a-f]+ [^ ]+"
+	script_of pages
+	stack_of "^ *frbpf-hog  *$hog/.*kmem:mm_page_alloc:" "[0-9a-f]+ [^ ]+"
 	script_of reclaim
 	stack_of "^ *frbpf-hog  *$hog/.*vmscan:mm_vmscan_memcg_reclaim_begin" "(charge|reclaim)"
 	grep -q "oom:mark_victim: pid=$hog" "$perf_out" || fail "no victim"

@@ -129,3 +129,24 @@ players() {
 	# with a build id in place of the device, there would be none of these
 	run ! grep -E 'PERF_RECORD_MMAP2.*<[0-9a-f]*>' "$perf_out"
 }
+
+# Where two record the same software event, some kernels give the samples the time and id of one of them.
+@test "a recording of page faults that began before us gets nothing of shipped sessions" {
+	local config n=0 samples wrong_time wrong_id
+	# rules may need what this machine lacks
+	for config in "$root"/configs/*.conf; do
+		n=$((n + 1))
+		run -0 --separate-stderr "$FRBPF" check "$config"
+		[[ $stderr != *"mixes up samples"* ]] || fail "$stderr"
+		sed -n '/^\[session-/,/^$/p; /^\[rule-/,/^$/d' "$config" | sed "s/^\[session-/[session-$n-/; /^dump/d"
+	done >"$RULES"
+	coproc FAULTS { "$WORKLOADS/share_faults" 3>&-; }
+	expect_line "${FAULTS[0]}" ready
+	frbpf_load
+	between "$(frbpf status --json | jq '.sessions | length')" 20 100 "sessions"
+	eval "exec ${FAULTS[1]}>&-"
+	read -r -t 30 samples wrong_time wrong_id <&"${FAULTS[0]}"
+	between "$samples" 4096 100000 "samples"
+	same "times of another clock" "$wrong_time" 0
+	same "ids of another event" "$wrong_id" 0
+}

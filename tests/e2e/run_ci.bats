@@ -57,6 +57,12 @@ as_nobody() { # CAPABILITIES ARGUMENTS...
 	need_unprivileged
 	run -2 as_nobody '+perfmon,+bpf' --when "$WHEN" --session '-e cpu-clock -F 99 -g -m 16K' -o one -- sleep 0.2
 	same "owner" "$(stat -c %u one one/summary.json | sort -u)" 65534
+	# without tracefs: when the command left its CPU, by records that disturb nobody
+	run -2 --separate-stderr as_nobody '+perfmon,+bpf,+ipc_lock' --when "$WHEN" -o plain -- sleep 0.2
+	[[ $stderr != *"mixes up"* ]] || fail "$stderr"
+	perf script -f -i "$(summary '.incidents[0].files[] | select(.session == "sched").file' plain)" \
+		--show-switch-events >script.txt 2>/dev/null
+	grep -q '^ *sleep .*PERF_RECORD_SWITCH OUT' script.txt || fail "$(head script.txt)"
 	run -2 --separate-stderr as_nobody '+perfmon,+bpf,+ipc_lock,+dac_read_search,+syslog' --when "$WHEN" -o two -- sleep 0.2
 	[[ $stderr != *warning* ]]
 	local dump

@@ -148,6 +148,27 @@ static void throttled_frequency(void **state)
 	release(&p);
 }
 
+static void software_events(void **state)
+{
+	static const char said[] = "on some kernels 'cs' mixes up samples with those of another "
+				   "`perf record` of it: record sched:sched_switch";
+	struct planned p = plan_text("[session-a]\n"
+				     "run = -e cpu-clock -e cs -e faults --overwrite\n"
+				     "[session-b]\n"
+				     "run = -e cpu-clock,task-clock,dummy --overwrite\n"
+				     "[session-c]\n"
+				     "run = -e alignment-faults --overwrite\n");
+	size_t n = 0;
+
+	assert_int_equal(p.err, 0);
+	check_said(&p, said, DIAG_WARNING, 2, 23);
+	check_said(&p, "'alignment-faults' mixes up", DIAG_WARNING, 6, 10);
+	for (size_t i = 0; i < p.d.n; i++)
+		n += strstr(p.d.v[i].msg, "mixes up") != NULL;
+	assert_int_equal(n, 2); /* once for each of a and c */
+	release(&p);
+}
+
 static void stack_larger_than_ring(void **state)
 {
 	struct planned p = plan_text("[session-a]\n"
@@ -256,7 +277,7 @@ static void too_short(void **state)
 {
 	struct planned p =
 		plan_text("[daemon]\nmax-memory = 1G\n"
-			  "[session-a]\nrun = -e cs -a --overwrite\nring = 2s\n"
+			  "[session-a]\nrun = -e task-clock -a --overwrite\nring = 2s\n"
 			  "[session-b]\nrun = -e cpu-clock -F 4000 -m 64K -a --overwrite\n"
 			  "[rule-long]\nwhen = blocked > 10s\ndump = a\n"
 			  "[rule-same]\nwhen = blocked > 2s\ndump = a\n"
@@ -594,6 +615,7 @@ int main(void)
 		cmocka_unit_test(a_program_that_is_not_there),
 		cmocka_unit_test(perfconfig_holds),
 		cmocka_unit_test(throttled_frequency),
+		cmocka_unit_test(software_events),
 		cmocka_unit_test(stack_larger_than_ring),
 		cmocka_unit_test(dumps_by_size),
 		cmocka_unit_test(no_warnings),

@@ -329,6 +329,52 @@ static void check_frequencies(const struct linter *l)
 	}
 }
 
+/* What to record in place of software events that programs do not share well. NULL: nothing. */
+static const struct {
+	uint64_t config;
+	const char *instead;
+} shared_badly[] = {
+#if defined(__x86_64__)
+	{ PERF_COUNT_SW_PAGE_FAULTS, "exceptions:page_fault_user" },
+	{ PERF_COUNT_SW_PAGE_FAULTS_MIN, "exceptions:page_fault_user" },
+#else
+	{ PERF_COUNT_SW_PAGE_FAULTS, "kmem:mm_page_alloc" },
+	{ PERF_COUNT_SW_PAGE_FAULTS_MIN, "kmem:mm_page_alloc" },
+#endif
+	{ PERF_COUNT_SW_PAGE_FAULTS_MAJ, "filemap:mm_filemap_add_to_page_cache" },
+	{ PERF_COUNT_SW_CONTEXT_SWITCHES, "sched:sched_switch" },
+	{ PERF_COUNT_SW_CGROUP_SWITCHES, "sched:sched_switch" },
+	{ PERF_COUNT_SW_CPU_MIGRATIONS, "sched:sched_migrate_task" },
+	{ PERF_COUNT_SW_ALIGNMENT_FAULTS, NULL },
+	{ PERF_COUNT_SW_EMULATION_FAULTS, NULL },
+};
+
+/*
+ * The kernel fills in the data of a sample once for all events of such a hit, with the time and id
+ * of one of them. Warned once per session.
+ */
+static void check_neighbours(const struct linter *l, size_t session)
+{
+	const struct event_list *events = l->plan->sessions[session].events;
+	const struct session_conf *conf = &l->rs->sessions[session];
+
+	for (size_t e = 0; e < events->n; e++) {
+		const struct event *ev = &events->v[e];
+		size_t i = 0;
+
+		while (i < ARRAY_SIZE(shared_badly) && shared_badly[i].config != ev->attr.config)
+			i++;
+		if (ev->attr.type != PERF_TYPE_SOFTWARE || i == ARRAY_SIZE(shared_badly))
+			continue;
+		diags__warn(l->d, conf->src, ev->span.len ? ev->span : conf->run_span,
+			    "on some kernels '%s' mixes up samples with those of another `perf "
+			    "record` of it: %s%s",
+			    ev->name, shared_badly[i].instead ? "record " : "leave it out",
+			    shared_badly[i].instead ? shared_badly[i].instead : "");
+		return;
+	}
+}
+
 #define RECORD_LARGEST (64U << 10)
 
 /* A record that is larger than its ring overwrites itself. */
@@ -392,6 +438,7 @@ void lint__ruleset(const struct ruleset *rs, const struct plan *p, struct diags 
 	check_memory(&l);
 	check_frequencies(&l);
 	for (size_t i = 0; i < p->n_sessions; i++) {
+		check_neighbours(&l, i);
 		check_stacks(&l, i);
 		check_switch_size(&l, i);
 		check_room_to_grow(&l, i);

@@ -21,10 +21,13 @@ static const char default_sessions[] =
 	SESSION_CPU "[session-sched]\n"
 		    "run = -e sched:sched_switch -e sched:sched_waking -g -m 2M --overwrite "
 		    "--switch-output\n";
-/* Without tracefs: stacks of tasks that are switched out, but not who woke them */
+/*
+ * Without tracefs: when tasks were switched out and in again, without stacks. -e context-switches
+ * has them, but spoils other recordings of it: see frbpf-rules(5).
+ */
 static const char default_sessions_plain[] =
 	SESSION_CPU "[session-sched]\n"
-		    "run = -e context-switches -c 1 -g -m 2M --overwrite --switch-output\n";
+		    "run = -e dummy --switch-events -m 512K --overwrite --switch-output\n";
 
 /* Shared by all steps */
 struct maker {
