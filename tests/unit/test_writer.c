@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "perfdata/file_attr.h"
 #include "perfdata/header_bits.h"
 #include "writer_fixture.h"
 
@@ -267,6 +268,35 @@ static void test_refused_attrs(void **state)
 }
 
 /* A file larger than the buffer, with records that do not divide it evenly. */
+/* The last attr of a file lists only fields at which a reader of any sample finds them. */
+static void test_common_fields(void **state)
+{
+	struct perf_event_attr a = { .sample_type = RECORD_SAMPLE_TYPE | PERF_SAMPLE_PERIOD |
+						    PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_WEIGHT };
+	struct perf_event_attr b = a, last = { .sample_type = RECORD_SAMPLE_TYPE };
+	const struct perfdata_attr v[] = { { .attr = &a }, { .attr = &b } };
+
+	(void)state;
+	file_attr__list_common(&last, v, 2);
+	assert_int_equal(last.sample_type, a.sample_type);
+
+	b.sample_type |= PERF_SAMPLE_RAW; /* the weight moves */
+	last.sample_type = RECORD_SAMPLE_TYPE;
+	file_attr__list_common(&last, v, 2);
+	assert_int_equal(last.sample_type, a.sample_type & ~(uint64_t)PERF_SAMPLE_WEIGHT);
+
+	b.sample_type = a.sample_type & ~(uint64_t)PERF_SAMPLE_CALLCHAIN;
+	last.sample_type = RECORD_SAMPLE_TYPE;
+	file_attr__list_common(&last, v, 2);
+	assert_int_equal(last.sample_type, RECORD_SAMPLE_TYPE | PERF_SAMPLE_PERIOD);
+
+	a.sample_type = b.sample_type = RECORD_SAMPLE_TYPE | PERF_SAMPLE_REGS_INTR;
+	a.sample_regs_intr = 1;
+	last.sample_type = RECORD_SAMPLE_TYPE;
+	file_attr__list_common(&last, v, 2); /* of other sizes */
+	assert_int_equal(last.sample_type, RECORD_SAMPLE_TYPE);
+}
+
 static void test_many_records(void **state)
 {
 	struct fixture *x = *state;
@@ -332,6 +362,7 @@ int main(void)
 		TEST(test_nothing_left),
 		TEST(test_refused_records),
 		TEST(test_refused_attrs),
+		TEST(test_common_fields),
 		TEST(test_many_records),
 		TEST(test_no_room),
 	};

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "dump/file_events.h"
+#include "perfdata/file_attr.h"
 #include "perfdata/marker.h"
 
 /* The event's samples were written by a BPF program as those of a tracepoint: show them as such. */
@@ -58,22 +59,15 @@ static void add_marker(struct file_events *f, enum marker_kind kind, uint64_t fi
 	marker__add_fields(add_extra(f, marker__event(kind)), fields, f->attrs[0].attr);
 }
 
-/*
- * The side band comes last, like perf's own tracking event. It has no samples. It lists the sample
- * fields of the first event, as go-perf decodes every sample by the last attr of a file.
- */
-static void add_tracking(struct file_events *f, const struct file_tracking *t, uint64_t fields)
+/* The side band comes last, like perf's own tracking event. It has no samples. */
+static void add_tracking(struct file_events *f, const struct file_tracking *t)
 {
-	const struct perf_event_attr *first = f->attrs[0].attr;
+	size_t n = f->n;
 	struct perf_event_attr *attr = add_extra(
 		f, (struct perfdata_attr){
 			   .attr = t->attr, .name = "dummy:HG", .ids = t->ids, .n_ids = t->n_ids });
 
-	attr->sample_type |= first->sample_type | (fields & PERF_SAMPLE_CALLCHAIN);
-	attr->branch_sample_type = first->branch_sample_type;
-	attr->sample_regs_user = first->sample_regs_user;
-	attr->sample_regs_intr = first->sample_regs_intr;
-	attr->sample_stack_user = first->sample_stack_user;
+	file_attr__list_common(attr, f->attrs, n);
 }
 
 int file_events__list(struct file_events *f, const struct session *s,
@@ -93,7 +87,7 @@ int file_events__list(struct file_events *f, const struct session *s,
 	add_marker(f, MARKER_BEGIN, fields);
 	if (gaps)
 		add_marker(f, MARKER_GAP, fields);
-	add_tracking(f, tracking, fields);
+	add_tracking(f, tracking);
 	return 0;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -85,13 +84,13 @@ void block_file__free(struct block_file *f)
 	free(f);
 }
 
-void block_file__read_one_way(struct block_file *f)
+void block_file__read_one_way(struct block_file *f, bool one_way)
 {
 	for (size_t i = 0; i < SLOTS; i++) {
 		free(f->slots[i].data);
 		f->slots[i] = (struct block){ 0 };
 	}
-	f->one_way = true;
+	f->one_way = one_way;
 }
 
 uint64_t block_file__size(const struct block_file *f)

@@ -6,6 +6,7 @@
 #ifndef FRBPF_PERFDATA_BLOCK_FILE_H
 #define FRBPF_PERFDATA_BLOCK_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,8 +25,9 @@ void block_file__free(struct block_file *f);
 /* Size in bytes at the time of opening. */
 uint64_t block_file__size(const struct block_file *f);
 
-/* From now on the file is read from front to back: only the current block is kept in memory. */
-void block_file__read_one_way(struct block_file *f);
+/* From now on the file is read from front to back: only the current block is kept in memory, which
+ * saves a page fault for each page of the file. Or, with false, anywhere, as after opening. */
+void block_file__read_one_way(struct block_file *f, bool one_way);
 
 /* Copy @len bytes at @off. -EINVAL: beyond the end of the file; -ENOMEM, or the errno of the read.
  * @err has a message with the offset. */

@@ -107,3 +107,50 @@ void file_attrs__free(struct file_attrs *fa)
 	free(fa->copies);
 	*fa = (struct file_attrs){ 0 };
 }
+
+/* In the order of a sample. Those of RECORD_SAMPLE_TYPE stand in all. */
+static const uint64_t field_order[] = {
+	PERF_SAMPLE_ADDR,	    PERF_SAMPLE_PERIOD,	    PERF_SAMPLE_READ,
+	PERF_SAMPLE_CALLCHAIN,	    PERF_SAMPLE_RAW,	    PERF_SAMPLE_BRANCH_STACK,
+	PERF_SAMPLE_REGS_USER,	    PERF_SAMPLE_STACK_USER, PERF_SAMPLE_WEIGHT,
+	SAMPLE_WEIGHT_STRUCT,	    PERF_SAMPLE_DATA_SRC,   PERF_SAMPLE_TRANSACTION,
+	PERF_SAMPLE_REGS_INTR,	    PERF_SAMPLE_PHYS_ADDR,  PERF_SAMPLE_CGROUP,
+	PERF_SAMPLE_DATA_PAGE_SIZE, SAMPLE_CODE_PAGE_SIZE,
+};
+
+static bool same_layout(const struct perf_event_attr *a, const struct perf_event_attr *b,
+			uint64_t field)
+{
+	if ((a->sample_type & field) != (b->sample_type & field))
+		return false;
+	switch (a->sample_type & field) {
+	case PERF_SAMPLE_READ:
+		return a->read_format == b->read_format;
+	case PERF_SAMPLE_BRANCH_STACK:
+		return a->branch_sample_type == b->branch_sample_type;
+	case PERF_SAMPLE_REGS_USER:
+		return a->sample_regs_user == b->sample_regs_user;
+	case PERF_SAMPLE_STACK_USER:
+		return a->sample_stack_user == b->sample_stack_user;
+	case PERF_SAMPLE_REGS_INTR:
+		return a->sample_regs_intr == b->sample_regs_intr;
+	default:
+		return true;
+	}
+}
+
+void file_attr__list_common(struct perf_event_attr *to, const struct perfdata_attr *v, size_t n)
+{
+	const struct perf_event_attr *first = v[0].attr;
+
+	to->branch_sample_type = first->branch_sample_type;
+	to->sample_regs_user = first->sample_regs_user;
+	to->sample_regs_intr = first->sample_regs_intr;
+	to->sample_stack_user = first->sample_stack_user;
+	for (size_t f = 0; f < sizeof(field_order) / sizeof(field_order[0]); f++) {
+		for (size_t i = 1; i < n; i++)
+			if (!same_layout(first, v[i].attr, field_order[f]))
+				return;
+		to->sample_type |= first->sample_type & field_order[f];
+	}
+}

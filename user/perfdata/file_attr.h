@@ -22,4 +22,11 @@ int file_attrs__init(struct file_attrs *fa, const struct perfdata_attr *attrs, s
 		     struct err *err);
 void file_attrs__free(struct file_attrs *fa);
 
+/*
+ * Let @to, the last attr of a file, list the fields with which the samples of all @n attrs @v
+ * begin. Perf does not need that: the event of @to has no samples. But go-perf decodes every sample
+ * by the last attr, and panics if that has a field that the sample lacks.
+ */
+void file_attr__list_common(struct perf_event_attr *to, const struct perfdata_attr *v, size_t n);
+
 #endif

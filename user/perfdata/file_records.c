@@ -251,6 +251,7 @@ static int make_index(struct perf_file *f, struct err *err)
 	uint64_t end = f->data.offset + f->data.size, offset, next, time, last = 0;
 	bool sorted = true;
 
+	block_file__read_one_way(f->records, true);
 	for (offset = f->data.offset; offset < end; offset = next) {
 		struct file_record rec;
 		int code = read_record(f, offset, err, &rec, &next);
@@ -272,10 +273,10 @@ static int make_index(struct perf_file *f, struct err *err)
 		sorted &= time >= last;
 		last = time;
 	}
-	if (sorted)
-		block_file__read_one_way(f->records);
-	else
+	if (!sorted) {
+		block_file__read_one_way(f->records, false);
 		qsort(f->index, f->n_index, sizeof(*f->index), by_time);
+	}
 	return 0;
 }
 

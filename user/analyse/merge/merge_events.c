@@ -8,6 +8,7 @@
 #include "analyse/merge/merge_events.h"
 #include "common/array.h"
 #include "common/lower_bound.h"
+#include "perfdata/file_attr.h"
 #include "perfdata/marker.h"
 #include "perfdata/record.h"
 
@@ -322,16 +323,6 @@ static void name_format(struct merged_event *e, char name[64])
 	e->format.name = name;
 }
 
-/* As dump_file.c does it: the last attr of a file lists the fields of the first. */
-static void list_fields_of_first(struct merged_event *e, const struct perf_event_attr *first)
-{
-	e->attr.sample_type |= first->sample_type;
-	e->attr.branch_sample_type = first->branch_sample_type;
-	e->attr.sample_regs_user = first->sample_regs_user;
-	e->attr.sample_regs_intr = first->sample_regs_intr;
-	e->attr.sample_stack_user = first->sample_stack_user;
-}
-
 /* What markers have empty: fields that all recorded events have. */
 static uint64_t empty_fields(const struct merge_events *m)
 {
@@ -363,7 +354,7 @@ int merge_events__attrs(struct merge_events *m, const struct perfdata_attr **ret
 			if (e->class != class)
 				continue;
 			if (class == EVENT_TRACKING && n)
-				list_fields_of_first(e, m->attrs[0].attr);
+				file_attr__list_common(&e->attr, m->attrs, n);
 			if (class == EVENT_MARKER && n)
 				marker__add_fields(&e->attr, m->marker_fields, m->attrs[0].attr);
 			if (e->format.text)
