@@ -144,6 +144,40 @@ static void test_hidden_end(void **state)
 	why__free(w);
 }
 
+static uint64_t starts(struct why *w, uint64_t to_ms)
+{
+	struct err err = { 0 };
+
+	assert_int_equal(why__ask(w,
+				  &(struct why_question){ .tid = SUBJECT,
+							  .from = UINT64_MAX,
+							  .to = to_ms * MS },
+				  &err),
+			 0);
+	return to_ms - why__root(w)->ns / MS;
+}
+
+/* A trigger without a duration is about the time since the last wait, or since the first event. */
+static void test_since_the_last_wait(void **state)
+{
+	struct why *w = story_begin();
+
+	happens(w, 20, SCHED_NEW, 1, HOG, SUBJECT);
+	switches(w, 22, 1, HOG, SUBJECT, false);
+	switches(w, 40, 1, SUBJECT, HOG, false);
+	assert_int_equal(starts(w, 30), 20);
+	says(w, 0, "8ms computed");
+	why__free(w);
+
+	w = story_begin();
+	switches(w, 10, 1, SUBJECT, HOG, true);
+	happens(w, 15, SCHED_WAKING, 0, OTHER, SUBJECT);
+	switches(w, 20, 1, HOG, SUBJECT, false);
+	switches(w, 40, 1, SUBJECT, HOG, false);
+	assert_int_equal(starts(w, 30), 10);
+	why__free(w);
+}
+
 /* It may have run while records were lost. */
 static void test_hidden_end_behind_a_gap(void **state)
 {
@@ -290,6 +324,7 @@ int main(void)
 		cmocka_unit_test(test_beside_an_idle_cpu),
 		cmocka_unit_test(test_hidden_end),
 		cmocka_unit_test(test_hidden_end_behind_a_gap),
+		cmocka_unit_test(test_since_the_last_wait),
 		cmocka_unit_test(test_after_a_move),
 		cmocka_unit_test(test_cpu_off_line),
 		cmocka_unit_test(test_on_behalf),

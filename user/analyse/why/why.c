@@ -331,7 +331,10 @@ static int round_of(struct why *w, uint32_t tid, const struct why_question *q, b
 	return w->root ? why__explain_task(w, w->root, tid, q->from, q->to, 0) : -ENOMEM;
 }
 
-/* The start of the last wait of @tid that began before @to */
+/*
+ * The start of the last wait of @tid that began before @to. Of a task that has not waited: its first
+ * event, such as its birth. It may have begun earlier, and what it did there nobody asks.
+ */
 static uint64_t last_wait(const struct why *w, uint32_t tid, uint64_t to)
 {
 	const struct task_line *l = sched_timeline__task(&w->timeline, tid);
@@ -342,7 +345,8 @@ static uint64_t last_wait(const struct why *w, uint32_t tid, uint64_t to)
 	for (i = task_line__at(l, to ? to - 1 : 0) + 1; i-- > 0;)
 		if (i < l->n && l->v[i].from < to && l->v[i].state == TASK_BLOCKED)
 			return l->v[i].from;
-	return w->events.begin;
+	return l->n > 1 && l->v[0].state == TASK_UNSEEN && l->v[0].to < to ? l->v[0].to :
+									     w->events.begin;
 }
 
 static int question_complete(const struct why *w, uint32_t tid, struct why_question *q,
