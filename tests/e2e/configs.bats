@@ -94,6 +94,13 @@ stack_of() {
 	done
 }
 
+@test "all of them together are free of warnings, and record the evidence once" {
+	# shellcheck disable=SC2046 # one word a file
+	run -0 --separate-stderr frbpf check --json $(shipped | sed 's/^/@/')
+	same "what check says about all together" "$stderr" ""
+	same "sessions of evidence" "$(jq '[.plan.sessions[] | select(.name | startswith("evidence"))] | length' <<<"$output")" 1
+}
+
 @test "check of each of them needs no root, and lists what it left out" {
 	setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$FRBPF" -a -r "$root/configs/disk.conf" ||
 		skip "the program is not reachable for another user"

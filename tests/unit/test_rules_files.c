@@ -17,6 +17,7 @@
 #include "temp_tree.h"
 
 #define SWITCHES "run = -e sched:sched_switch -m 1M -a\n"
+#define SWAPS	 "run = -e sched:sched_waking -m 1M -a\n"
 #define CYCLES	 "run = -e cycles -m 1M -a\n"
 
 static char dir[64];
@@ -94,7 +95,7 @@ static void each_with_its_own_sessions(void **state)
 		       "[rule-same]\nwhen = runqlat > 2s\ndump = cpu\n[rule-other]\n"
 		       "when = runqlat > 3s \\");
 	file("b.conf", "[daemon]\nmax-memory = 1M\nmax-size = 1G\n[session-prof]\n" CYCLES
-		       "[session-sched]\n" SWITCHES "ring = 5s\n[rule-two]\nwhen = blocked > 1s\n"
+		       "[session-sched]\n" SWAPS "[rule-two]\nwhen = blocked > 1s\n"
 		       "[rule-three]\nwhen = blocked > 2s\ndump = prof\n"
 		       "[rule-four]\nwhen = blocked > 3s\ndump = SCHED\n"
 		       "[rule-same]\nwhen = runqlat > 2s\n[rule-other]\nwhen = runqlat > 4s\n");
@@ -114,6 +115,48 @@ static void each_with_its_own_sessions(void **state)
 	assert_int_equal(d.n_errors, 0);
 	ruleset__free(rs);
 	diags__free(&d);
+}
+
+/* Sessions of one name that record the same are one, with the larger rings. */
+static void joined(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		const char *run; /* NULL: they are two */
+		uint64_t ring;	 /* s */
+	} cases[] = {
+		{ "run = -a -m 1M -e cs", "run = -a -m 2M -e cs", "-a -m 2M -e cs", 0 },
+		{ "run = -a -m 2M\nring = 9s", "run = -a -m 1M\nring = 5s", "-a -m 2M", 9 },
+		{ "run = -a -m2M\nring = 5s", "run = -a -m 4M\nring = 9s", "-a -m 4M", 9 },
+		{ "run = -a -m 2M", "run = -a", "-a -m 2M", 0 },
+		{ "run = evidence -m 8M\nring = 20s", "run = evidence -m 8M", "evidence -m 8M", 20 },
+		{ "run = -a -m 512", "run = -a -m 1M", NULL, 0 }, /* pages, of this machine's size */
+		{ "run = -a -m 1M", "run = -e cs -m 2M -a", NULL, 0 },
+		{ "run = -a -m 1M\nrespawn = yes", "run = -a -m 2M", NULL, 0 },
+	};
+	char text[2][128];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct diags d = { 0 };
+		struct ruleset *rs;
+
+		snprintf(text[0], sizeof(text[0]), "[session-s]\n%s\n", cases[i].a);
+		snprintf(text[1], sizeof(text[1]), "[session-s]\n%s\n[rule-b]\nwhen = runqlat > 1s\n",
+			 cases[i].b);
+		file("a.conf", text[0]);
+		file("b.conf", text[1]);
+		rs = load("a.conf", "b.conf", &d);
+		assert_non_null(rs);
+		assert_int_equal(rs->n_sessions, cases[i].run ? 1 : 2);
+		assert_int_equal(d.n, cases[i].run ? 0 : 1);
+		assert_string_equal(dumps(rs, "b"), cases[i].run ? "s" : "s-b");
+		if (cases[i].run) {
+			assert_string_equal(rs->sessions[0].run, cases[i].run);
+			assert_int_equal(rs->sessions[0].ring, cases[i].ring * 1000000000ULL);
+		}
+		ruleset__free(rs);
+		diags__free(&d);
+	}
 }
 
 static void included(void **state)
@@ -176,6 +219,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_with_its_own_sessions),
+		cmocka_unit_test(joined),
 		cmocka_unit_test(included),
 		cmocka_unit_test(said_at_its_place),
 	};

@@ -6,10 +6,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/buf.h"
 #include "common/cleanup.h"
 #include "rules/file_scope.h"
 #include "rules/section.h"
 #include "rules/text.h"
+#include "rules/units.h"
 
 bool file_scope__differs(const struct source_text *src, struct span a, struct span b)
 {
@@ -101,6 +103,81 @@ static size_t find_twin(const struct ruleset *rs)
 	return i;
 }
 
+/* Append the line without its -m SIZE to @rest. *ret_bytes: the size, 0 without one. */
+static int split_ring_size(const char *line, struct buf *rest, uint64_t *ret_bytes)
+{
+	const char *p = line, *size, *why;
+	int err = 0;
+
+	*ret_bytes = 0;
+	while (!err && *(p += strspn(p, " \t"))) {
+		size_t len = strcspn(p, " \t"), size_len;
+
+		if (!strncmp(p, "-m", 2)) {
+			size = len > 2 ? p + 2 : p + len + strspn(p + len, " \t");
+			size_len = strcspn(size, " \t");
+			/* digits alone are a number of pages */
+			if (size_len && isalpha((unsigned char)size[size_len - 1]) &&
+			    !units__size(size, size_len, ret_bytes, &why)) {
+				p = size + size_len;
+				continue;
+			}
+		}
+		err = buf__printf(rest, "%.*s ", (int)len, p);
+		p += len;
+	}
+	return err;
+}
+
+/* Do the sessions record the same, but for the size of their rings? @ret: the sizes. 1: yes; 0; or -ENOMEM. */
+static int same_but_rings(const struct session_conf *a, const struct session_conf *b,
+			  uint64_t ret[2])
+{
+	struct buf lines[2] = { 0 };
+	int err;
+
+	if (!a->run || !b->run || strcmp(a->name, b->name) != 0 || a->respawn != b->respawn)
+		return 0;
+	err = split_ring_size(a->run, &lines[0], &ret[0]);
+	err = err ?: split_ring_size(b->run, &lines[1], &ret[1]);
+	err = err ?: lines[0].len && lines[1].len && !strcmp(lines[0].data, lines[1].data);
+	buf__free(&lines[0]);
+	buf__free(&lines[1]);
+	return err;
+}
+
+/*
+ * Find a session of another file that has the name of the last one and records the same. It gets the
+ * larger of both rings. *ret: its index; n_sessions - 1: none. 0 or -ENOMEM.
+ */
+static int join_rings(struct ruleset *rs, size_t *ret)
+{
+	struct session_conf *last = &rs->sessions[rs->n_sessions - 1], swap;
+	uint64_t sizes[2], ring;
+	size_t i;
+	int same = 0;
+
+	for (i = 0; i + 1 < rs->n_sessions; i++) {
+		same = file_scope__differs(rs->config->src, rs->sessions[i].name_span,
+					   last->name_span)
+			       ? same_but_rings(&rs->sessions[i], last, sizes)
+			       : 0;
+		if (same)
+			break;
+	}
+	*ret = i;
+	if (same <= 0)
+		return same;
+	ring = rs->sessions[i].ring > last->ring ? rs->sessions[i].ring : last->ring;
+	if (sizes[1] > sizes[0]) {
+		swap = rs->sessions[i];
+		rs->sessions[i] = *last;
+		*last = swap;
+	}
+	rs->sessions[i].ring = ring;
+	return 0;
+}
+
 static int add_own(struct ruleset *rs, size_t piece)
 {
 	const struct session_conf *last = &rs->sessions[rs->n_sessions - 1];
@@ -139,6 +216,10 @@ int file_scope__add_session(struct ruleset *rs, struct diags *d)
 	if (err)
 		return err;
 	twin = find_twin(rs);
+	if (twin + 1 == rs->n_sessions)
+		err = join_rings(rs, &twin);
+	if (err)
+		return err;
 	if (twin + 1 < rs->n_sessions) {
 		rs->own[rs->n_own - 1].session = twin;
 		session_conf__free(last);
