@@ -112,3 +112,25 @@ ftruncate(...) = -1 EBADF"
 	[[ ${lines[1]} == '          of openat("/srv/frbpf no?[31m/x") = -1 ENOENT' ]] || fail "$output"
 	frbpf why --json "$first" | jq -e '.call | startswith("openat(\"/srv/frbpf no")'
 }
+
+@test "the manifest and show name the path of a call that hangs" {
+	write_rules <<-EOF
+		[rule-hang]
+		when = pending(syscall:openat) > 100ms
+		if = comm == "cat"
+	EOF
+	mkfifo "$BATS_TEST_TMPDIR/nobody writes"
+	frbpf_load >/dev/null
+	cat "$BATS_TEST_TMPDIR/nobody writes" 3>&- &
+	reader=$!
+	wait_for_incident "$BASE" 1
+	json=$BASE/incidents/$(incidents "$BASE" | head -n 1).json
+	wait_until 20 jq -e '.triggers[0].state.waits_in.path' "$json" >/dev/null
+	true >"$BATS_TEST_TMPDIR/nobody writes"
+	wait "$reader"
+	same "subject" "$(jq .triggers[0].subject.pid "$json")" "$reader"
+	same "call" "$(jq -r .triggers[0].state.waits_in.syscall "$json")" openat
+	same "path" "$(jq -r .triggers[0].state.waits_in.path "$json")" "$BATS_TEST_TMPDIR/nobody writes"
+	run -0 frbpf show
+	[[ $output == *"waits in   openat of \"$BATS_TEST_TMPDIR/nobody writes\", at "* ]] || fail "$output"
+}

@@ -44,6 +44,8 @@ static void print_wait_place(const json_t *s)
 	printf("  waits in   %s", str(o, "syscall")[0] ? str(o, "syscall") : "the kernel");
 	if (str(o, "file")[0])
 		printf(" of %s", str(o, "file"));
+	if (str(o, "path")[0])
+		printf(" of \"%s\"", str(o, "path"));
 	if (str(o, "wchan")[0])
 		printf(", at %s", str(o, "wchan"));
 	putchar('\n');

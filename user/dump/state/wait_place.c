@@ -14,6 +14,7 @@
 #include "rules/when.h"
 
 #define WCHAN_MAX 128 /* bytes, as KSYM_NAME_LEN once was */
+#define CALL_PATH_MAX 512 /* bytes */
 
 /* Calls that wait for the file of their first argument. */
 static const char *const of_file[] = {
@@ -44,11 +45,28 @@ static json_t *file_name(int dir, unsigned int fd)
 	return len > 0 ? json_text(path, len) : NULL;
 }
 
+/* The path that the call was given, from the memory of the task; NULL: it has none, or it is gone. */
+static json_t *call_path(struct examiner *e, pid_t tid, int dir, const struct task_call *call)
+{
+	unsigned int arg = syscall__path_arg((int)call->number);
+	char path[CALL_PATH_MAX];
+	struct proc_stat s;
+	ssize_t len;
+
+	if (!arg || arg > ARRAY_SIZE(call->args) || !call->args[arg - 1])
+		return NULL;
+	len = examiner__read_task(e, tid, EXAMINE_TASK_MEMORY, call->args[arg - 1], path,
+				  sizeof(path));
+	if (len <= 0 || proc_file__stat(dir, &s)) /* once it has ended the tid may be another's */
+		return NULL;
+	return json_text(path, (size_t)len);
+}
+
 static void add_call(json_t *o, struct examiner *e, pid_t tid, int dir)
 {
 	struct task_call call;
 	const char *name;
-	json_t *file;
+	json_t *file, *path;
 
 	if (!task_call__read(e, tid, dir, &call) || call.number > INT_MAX)
 		return;
@@ -57,6 +75,9 @@ static void add_call(json_t *o, struct examiner *e, pid_t tid, int dir)
 	file = name && waits_for_file(name) ? file_name(dir, (unsigned int)call.args[0]) : NULL;
 	if (file)
 		json_object_set_new(o, "file", file);
+	path = call_path(e, tid, dir, &call);
+	if (path)
+		json_object_set_new(o, "path", path);
 }
 
 int wait_place__read(struct examiner *e, pid_t tid, int dir, json_t **ret)

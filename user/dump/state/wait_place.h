@@ -8,8 +8,8 @@
 #include "examine/examiner.h"
 
 /*
- * Get what the task @tid, whose /proc/TID is @dir, waits in: {"syscall", "file", "wchan"}, owned by
- * the caller; what is unknown is left out. @e looks into the task; it may be NULL. 0; -ENODATA: it runs, or nothing is known; or -ENOMEM.
+ * Get what the task @tid, whose /proc/TID is @dir, waits in: {"syscall", "file", "path", "wchan"},
+ * owned by the caller; what is unknown is left out. @e looks into the task; it may be NULL. 0; -ENODATA: it runs, or nothing is known; or -ENOMEM.
  */
 int wait_place__read(struct examiner *e, pid_t tid, int dir, json_t **ret);
 
