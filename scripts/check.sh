@@ -10,55 +10,44 @@
 #	unit	unit tests
 #	san	the same with AddressSanitizer and UBSan
 #	fuzz	every fuzz target for FUZZ_TIME seconds (3)
-#	e2e	end to end, as root: with ./frbpf and then, what goes through most of it, with the one built with
-#		sanitizers; SAN_SUITES="a b" names others, SAN_SUITES=all takes all of them
+#	e2e	end to end, as root: with ./frbpf and, what goes through most of it, with the one built with sanitizers;
+#		SAN_SUITES="a b" names others, SAN_SUITES=all takes all of them
 #	storm	tests/e2e/storm.bats and tests/unit/test_out_of_memory in their long form, an hour: not a part of "everything"
 #
-# Independent tests run side by side: fuzz targets, one on each CPU. Four at a time, since they mostly wait, run unit
-# tests that skip nothing or say "with: others" in their first comment, and end-to-end suites that say so before their
-# "load helpers". Their rules and results are about their own processes, files and cgroups, not about the whole machine.
-# Everything else runs alone, except that later parts are built beside unit tests. Each suite has its own /run/frbpf.
-# One line per suite. The last line is "N passed, N failed, N skipped"; exit status 1 when one failed.
+# What does not look at the kernel is done beside what does: builds, fuzz targets, and unit tests that skip nothing. Of
+# the others, those run four at a time, since they mostly wait, that say "with: others": unit tests in their first
+# comment, end-to-end suites before their "load helpers". Their rules and results are about their own processes, files
+# and cgroups, not about the whole machine. The rest runs before these, one after the other: no other test with BPF
+# programs, rings or faults is beside it. Each suite has its own /run/frbpf.
 #
-# A failed test on the real kernel runs once more, alone. If it passes then, the suite's lines call it "unsteady" and
-# show its first output: a defect of the test or of frbpf, to be fixed in any case. A run forgives UNSTEADY_LIMIT of
-# them. Reports of sanitizers, findings of fuzz targets and leftovers of a test have no second chance.
+# One line per suite, when it is over. The last line is "N passed, N failed, N skipped"; exit status 1 when one failed.
+#
+# A failed test on the real kernel runs once more, at the end and alone. If it passes then, the suite's lines call it
+# "unsteady" and show its first output: a defect of the test or of frbpf, to be fixed in any case. A run forgives
+# UNSTEADY_LIMIT of them. Reports of sanitizers, findings of fuzz targets and leftovers of a test have no second chance.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
 # Limits for tests that hang. Nothing on a slow machine should come near them.
+BUILD_LIMIT=1200 # s
 UNIT_LIMIT=240	 # s, per program
 E2E_LIMIT=300	 # s, per test
 E2E_FILE_LIMIT=1200
 LANES=4 # of tests that mostly wait
 UNSTEADY_LIMIT=3
 SAN_DEFAULT="check dump spike tracepoint hostile hung"
+FUZZ_TIME=${FUZZ_TIME:-3}
 
-ahead= # what builds for later parts
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/frbpf-check.XXXXXX") || exit 1
-out=$tmp/out # what the command that runs has said
-child=
-lanes=()
-total_passed=0 total_failed=0 total_skipped=0
-unsteady=0 # tests that were forgiven
+# shellcheck source=check/jobs.sh
+. scripts/check/jobs.sh
+# shellcheck source=check/report.sh
+. scripts/check/report.sh
 # arguments of `make check` must not change what is built here
 unset MAKEFLAGS MFLAGS MAKELEVEL SAN O
 
-# Processes started with a path below a directory, or by one of its tests: leftovers of a test.
-leftovers() { # DIRECTORY
-	# the pattern comes from a file: grep's own arguments must not match
-	grep -lsF -f <(echo "$1/") /proc/[0-9]*/cmdline /proc/[0-9]*/environ | cut -d / -f 3 | sort -u
-}
-
-end_child() {
-	[[ $child ]] && kill "$child" 2>/dev/null && wait "$child" 2>/dev/null
-	child=
-}
-
 cleanup() {
-	end_child
-	[[ $ahead && $(jobs -pr) == *"$ahead"* ]] && kill "$ahead" && wait "$ahead"
-	((${#lanes[@]})) && kill "${lanes[@]}" 2>/dev/null && wait "${lanes[@]}" 2>/dev/null
+	end_lanes
 	leftovers "$tmp" | xargs -r kill -KILL 2>/dev/null
 	rm -rf "$tmp"
 }
@@ -66,224 +55,56 @@ trap cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# Runs a command for at most LIMIT seconds, its output to $out. In the background, so that our traps work.
-limited() { # LIMIT COMMAND...
-	local limit=$1 status
-	shift
-	timeout -k 10 "$limit" "$@" </dev/null >"$out" 2>&1 &
-	child=$!
-	wait "$child"
-	status=$?
-	child=
-	return $status
+# --- what is to be done
+
+suites=()	   # titles
+declare -A jobs_of # the jobs of each, separated by blanks
+declare -A targets # of the jobs build-all, build-san and build-fuzz: arguments of make
+lint=()		   # jobs
+pure=()		   # jobs that run beside anything, builds before what needs them
+alone=() beside=() # those that look at the kernel
+san_alone=() san_beside=()
+
+add_suite() { # TITLE JOB...
+	suites+=("$1")
+	jobs_of[$1]=${*:2}
 }
 
-# Runs JOB NAME for each name, in that order, N at a time. A job's directory $tmp/NAME begins empty. It gets the output
-# ("out"), the exit status ("status") and the time taken ("us").
-side_by_side() { # N JOB NAME...
-	local n=$1
-	shift
-	while ((n--)); do
-		run_lane "$@" &
-		lanes+=("$!")
-	done
-	wait "${lanes[@]}"
-	lanes=()
-}
-
-# Takes the next job that no other lane has taken, until there is none.
-run_lane() { # JOB NAME...
-	local job=$1 name status began
-	shift
-	lanes=()
-	trap end_child EXIT
-	for name in "$@"; do
-		mkdir "$tmp/$name" 2>/dev/null || continue
-		out=$tmp/$name/out began=${EPOCHREALTIME/[.,]/}
-		"$job" "$name"
-		status=$?
-		echo $((${EPOCHREALTIME/[.,]/} - began)) >"$tmp/$name/us"
-		echo $status >"$tmp/$name/status"
-	done
-}
-
-# Makes $out, a local variable of the caller, the output of a job, and returns the job's status.
-job_result() { # NAME
-	out=$tmp/$1/out
-	return "$(cat "$tmp/$1/status")"
-}
-
-suite_begin() { # NAME
-	suite=$1 suite_passed=0 suite_failed=0 suite_skipped=0 suite_began=${EPOCHREALTIME/[.,]/}
-	suite_notes=$tmp/notes
-	: >"$suite_notes"
-	[[ -t 1 ]] && printf '%-24s ...\r' "$suite"
-	return 0
-}
-
-suite_end() { # [REMARK] [TIME: us, if it is over]
-	local us=${2:-$((${EPOCHREALTIME/[.,]/} - suite_began))} remark=${1-}
-	printf '%-24s %4d passed %3d failed %3d skipped %5d.%01d s%s\n' "$suite" "$suite_passed" \
-		"$suite_failed" "$suite_skipped" $((us / 1000000)) $((us / 100000 % 10)) \
-		"${remark:+  ($remark)}"
-	cat "$suite_notes"
-	((total_passed += suite_passed, total_failed += suite_failed, total_skipped += suite_skipped))
-	return 0
-}
-
-# One failed test; its output, cut to a screen, comes from standard input, without the memory map at the end of a
-# sanitizer's report. Not for the end of a pipeline: it would count in a subshell.
-suite_fail() { # TITLE
-	((++suite_failed))
-	{
-		echo "  FAILED: $1"
-		sed '/^Shadow bytes around/,$d' | tail -n 60 | sed 's/^/  | /'
-	} >>"$suite_notes"
-}
-
-# Adds the TAP in $out to the suite. Output of a test is below the test's line. Results that the plan promises and that
-# are missing have failed.
-suite_add_tap() { # TITLE STATUS
-	local title=$1 status=$2 planned ok bad skip
-	planned=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$out" | awk '{n += $1} END {print n + 0}')
-	skip=$(grep -cE '^(not )?ok .*# SKIP' <<<"$(sed 's/# skip/# SKIP/' "$out")")
-	bad=$(grep -E '^not ok ' "$out" | grep -cv '# SKIP')
-	ok=$(grep -E '^ok ' "$out" | grep -civ '# SKIP')
-	((suite_passed += ok, suite_skipped += skip))
-	sed -nE 's/^(not )?ok [0-9]+ (.*# (skip|SKIP).*)/  skipped: \2/p' "$out" >>"$suite_notes"
-	if ((bad)); then
-		suite_fail "$title" < <(awk '/^not ok / && !/# SKIP/ {show = 1; print; next}
-			/^(ok|not ok) / {show = 0} show' "$out")
-		((suite_failed += bad - 1))
+needs_build() { # all|san|fuzz MAKE-ARGUMENT...
+	if [[ ! ${targets[$1]-} ]]; then
+		add_suite "build $1" "build-$1"
+		[[ $1 == all ]] || pure+=("build-$1")
 	fi
-	if ((ok + bad + skip < planned)); then
-		suite_fail <"$out" \
-			"$title: $((planned - ok - bad - skip)) of $planned tests did not run, $(status_words "$status")"
-		((suite_failed += planned - ok - bad - skip - 1))
-	elif ((status && !bad)); then
-		suite_fail <"$out" "$title: $(status_words "$status")"
-	fi
+	targets[$1]+=" ${*:2}"
 }
 
-# The names of tests that failed, one a line, from the TAP in FILE.
-failed_tests() { # FILE
-	sed -nE '/# (skip|SKIP)/d; s/^not ok [0-9]+ (- )?//p' "$1"
-}
-
-# Whether the tests that failed in the job NAME passed in the job NAME.again. Then they count as passed.
-forgive() { # NAME
-	local dir=$tmp/$1 again=$tmp/$1.again
-	local -a names
-	mapfile -t names < <(failed_tests "$dir/out")
-	[[ $(cat "$again/status") == 0 ]] && (($(grep -c '^ok ' "$again/out") >= ${#names[@]})) || return
-	((unsteady += ${#names[@]}))
-	{
-		printf '  unsteady, passed the second time: %s\n' "${names[@]}"
-		awk '/^not ok / && !/# (skip|SKIP)/ {show = 1} /^ok / {show = 0} show' "$dir/out" |
-			tail -n 60 | sed 's/^/  | /'
-	} >>"$suite_notes"
-	sed -i '/# \(skip\|SKIP\)/!s/^not ok /ok /' "$dir/out"
-	echo 0 >"$dir/status"
-}
-
-# Whether so few tests of the job NAME failed that they may run again, and nothing else failed.
-may_try_again() { # NAME
-	local dir=$tmp/$1 failures planned ran
-	failures=$(failed_tests "$dir/out" | wc -l)
-	planned=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$dir/out")
-	ran=$(grep -cE '^(not )?ok ' "$dir/out")
-	((failures && failures <= UNSTEADY_LIMIT - unsteady && ran == ${planned:-0})) || return
-	! compgen -G "$dir/sanitizer.*" >/dev/null && [[ ! -e $dir/left ]]
-}
-
-status_words() { # STATUS
+# Sanitizers come last: meanwhile they are built.
+add_to_kernel() { # NAME FILE
+	local with=alone
+	grep -q 'with: others' <(sed '/^load /q; /^#include/q' "$2") && with=beside
 	case $1 in
-	124 | 137) echo "out of time" ;;
-	*) if (($1 > 128)); then echo "ended by signal $(($1 - 128))"; else echo "exit status $1"; fi ;;
+	san-* | s-*) with=san_$with ;;
 	esac
-}
-
-# Builds for a later PART, if it is to run, while tests of this one wait, with the CPU time that they leave. What fails
-# here is built again, and reported, by the part that needs it.
-build_ahead() { # PART MAKE-ARGUMENTS...
-	[[ " ${parts[*]} " == *" $1 "* ]] || return
-	timeout -k 10 600 nice make -j"$(nproc)" "${@:2}" </dev/null >/dev/null 2>&1 &
-	ahead=$!
-}
-
-# A build has no tests to count unless it fails; then its part is not run.
-build() { # NAME MAKE-ARGUMENTS...
-	local name=$1 status
-	shift
-	suite_begin "$name"
-	[[ $ahead ]] && wait "$ahead"
-	ahead=
-	limited 600 make -j"$(nproc)" "$@"
-	status=$?
-	((status)) && suite_fail <"$out" "make $*: $(status_words $status)"
-	suite_end
-	return $status
-}
-
-# Lists programs whose source exists; programs without a source are outdated.
-programs() { # OUTPUT-DIR SOURCE...
-	local dir=$1 source
-	shift
-	for source in "$@"; do
-		[[ -e $source ]] && echo "$dir/${source%.c}"
-	done
-}
-
-lint_job() { # lint/FILE
-	limited 60 shellcheck -x -P SCRIPTDIR "${1#lint/}"
-}
-
-lint_tree() { # NAME of a script that says TAP
-	suite_begin "$1"
-	limited 60 "scripts/$1.sh"
-	suite_add_tap "$1.sh" $?
-	suite_end
+	local -n jobs=$with
+	jobs+=("$1")
 }
 
 check_lint() {
-	lint_tree layers
-	lint_tree names
-	lint_tree idioms
-	local file out # not before: lint_tree() has the $out of all
+	local file
 	local -a files=()
-	suite_begin lint
+	for file in layers names idioms; do
+		add_suite "$file" "lint-$file"
+		lint+=("lint-$file")
+	done
 	if ! command -v shellcheck >/dev/null; then
-		suite_skipped=1
-		suite_end "shellcheck is not installed"
+		skip_suite lint 1 "shellcheck is not installed"
 		return
 	fi
 	for file in scripts/*.sh scripts/*/*.sh configs/*.bash tests/*/*.sh .ci/run tests/e2e/*.bash tests/e2e/*.bats; do
-		[[ -e $file ]] || continue
-		files+=("lint/$file")
-		mkdir -p "$tmp/lint/${file%/*}"
+		[[ -e $file ]] && files+=("lint-${file//\//%}")
 	done
-	side_by_side "$(nproc)" lint_job "${files[@]}"
-	for file in "${files[@]}"; do
-		if job_result "$file"; then
-			((++suite_passed))
-		else
-			suite_fail "shellcheck ${file#lint/}" <"$out"
-		fi
-	done
-	suite_end
-}
-
-unit_job() { # PROGRAM[.again]
-	limited $UNIT_LIMIT env CMOCKA_MESSAGE_OUTPUT=TAP "${1%.again}"
-}
-
-# Tests that may be skipped look at the kernel, and often at the whole machine.
-looks_at_machine() { # PROGRAM
-	local source=tests/unit/${1##*/}.c
-	local -a own
-	grep -q '^ \* with: others' "$source" && return 1
-	mapfile -t own < <(grep -o 'tests/unit/[a-z_]*\.h' "$1.d")
-	grep -qE 'skip\(\)|geteuid' "$source" "${own[@]}"
+	add_suite lint "${files[@]}"
+	lint+=("${files[@]}")
 }
 
 # The largest mostly take the longest, so they should begin first.
@@ -291,95 +112,145 @@ largest_first() { # FILE...
 	ls -S -- "$@"
 }
 
-run_unit() { # NAME OUTPUT-DIR
-	local bin out
-	local -a sources bins alone=() others=()
-	suite_begin "$1"
-	mapfile -t sources < <(largest_first tests/unit/test_*.c)
-	mapfile -t bins < <(programs "$2" "${sources[@]}")
-	for bin in "${bins[@]}"; do
-		if looks_at_machine "$bin"; then
-			alone+=("$bin")
+# The headers of tests that a file includes, and those that these include.
+own_headers() { # FILE
+	local header
+	while read -r header; do
+		[[ -e $header ]] && echo "$header" && own_headers "$header"
+	done < <(sed -nE 's|^#include "([a-z_]*\.h)"|tests/unit/\1|p' "$1")
+}
+
+# Tests that may be skipped look at the kernel.
+looks_at_kernel() { # SOURCE
+	local -a own
+	mapfile -t own < <(own_headers "$1")
+	grep -qE 'skip\(\)|geteuid' "$1" "${own[@]}"
+}
+
+add_unit() { # unit|san TITLE
+	local source name
+	local -a names=()
+	while read -r source; do
+		name=$1-$(basename "$source" .c)
+		names+=("$name")
+		if looks_at_kernel "$source"; then
+			add_to_kernel "$name" "$source"
 		else
-			others+=("$bin")
+			pure+=("$name")
 		fi
-	done
-	mkdir -p "$tmp/$2/tests/unit"
-	side_by_side $LANES unit_job "${others[@]}"
-	side_by_side 1 unit_job "${alone[@]}"
-	for bin in "${bins[@]}"; do
-		may_try_again "$bin" || continue
-		side_by_side 1 unit_job "$bin.again"
-		forgive "$bin"
-	done
-	for bin in "${bins[@]}"; do
-		job_result "$bin"
-		suite_add_tap "${bin##*/}" $?
-	done
-	suite_end
+	done < <(largest_first tests/unit/test_*.c)
+	add_suite "$2" "${names[@]}"
 }
 
 check_unit() {
-	build "build" all unit workloads || return
-	build_ahead san SAN=1 all unit
-	run_unit unit .output
+	needs_build all all unit workloads
+	add_unit unit unit
 }
 
 check_san() {
-	local -a bins
-	build "build (sanitizers)" SAN=1 all unit || return
-	mapfile -t bins < <(fuzz_programs)
-	build_ahead fuzz all "${bins[@]}"
-	run_unit "unit (sanitizers)" .output-san
-}
-
-fuzz_programs() {
-	programs .output tests/fuzz/fuzz_*.c
-}
-
-fuzz_job() { # PROGRAM
-	limited $((${FUZZ_TIME:-3} + 90)) scripts/fuzz.sh "${FUZZ_TIME:-3}" "$1"
+	needs_build san SAN=1 all unit
+	add_unit san "unit (sanitizers)"
 }
 
 check_fuzz() {
-	local bin
-	local -a bins
-	mapfile -t bins < <(fuzz_programs)
-	((${#bins[@]})) || return
-	build "build (fuzz)" all "${bins[@]}" || return
-	local out
-	mkdir -p "$tmp/.output/tests/fuzz"
-	side_by_side "$(nproc)" fuzz_job "${bins[@]}"
-	for bin in "${bins[@]}"; do
-		suite_begin "${bin##*/}"
-		if job_result "$bin"; then
-			suite_passed=1
-			suite_end "$(sed 's/^[^:]*: //' "$out")" "$(cat "$tmp/$bin/us")"
-		else
-			suite_fail "${bin##*/}" <"$out"
-			suite_end "" "$(cat "$tmp/$bin/us")"
-		fi
+	local source name
+	needs_build all all
+	for source in tests/fuzz/fuzz_*.c; do
+		name=$(basename "$source" .c)
+		needs_build fuzz ".output/tests/fuzz/$name"
+		add_suite "$name" "fuzz-$name"
+		pure+=("fuzz-$name")
 	done
 }
 
-skip_e2e() { # WHY
-	local tests
-	suite_begin "end to end"
-	tests=$(cat tests/e2e/*.bats | grep -c '^@test ')
-	suite_skipped=$((2 * tests))
-	suite_end "$1"
+san_suites() {
+	local name
+	if [[ ${SAN_SUITES-} == all ]]; then
+		printf '%s\n' "${e2e_files[@]}"
+	else
+		for name in ${SAN_SUITES:-$SAN_DEFAULT}; do
+			[[ -e tests/e2e/$name.bats ]] && echo "tests/e2e/$name.bats"
+		done
+	fi
 }
 
-# The job's directory also has the suite's temporary files. Its name is short, because paths of sockets and in rules are
-# limited. Sanitizers write into files, because a daemon has no terminal.
-e2e_job() { # NUMBER in e2e_files[.again]
+# Jobs of suites have short names, because paths of sockets and in rules are limited.
+add_e2e() { # e|s TITLE FILE...
+	local i kind=$1 title=$2
+	local -A number=()
+	shift 2
+	for i in "${!e2e_files[@]}"; do
+		number[${e2e_files[i]}]=$i
+	done
+	for file in "$@"; do
+		i=${number[$file]}
+		add_suite "$title $(basename "$file")" "$kind-$i"
+		add_to_kernel "$kind-$i" "$file"
+	done
+}
+
+can_e2e() {
+	local why=
+	((EUID == 0)) || why="needs root"
+	command -v bats >/dev/null || why="bats is not installed: scripts/deps.sh"
+	[[ ! $why ]] || skip_suite "end to end" "$(cat tests/e2e/*.bats | grep -c '^@test ')" "$why"
+	[[ ! $why ]]
+}
+
+check_e2e() {
+	local file
+	local -a files
+	can_e2e || return
+	needs_build all all workloads
+	mapfile -t files < <(largest_first "${e2e_files[@]}")
+	add_e2e e e2e "${files[@]}"
+	needs_build san SAN=1 all
+	mapfile -t files < <(san_suites)
+	add_e2e s e2e-san "${files[@]}"
+}
+
+check_storm() {
+	export FRBPF_LONG=yes
+	UNIT_LIMIT=7200 E2E_LIMIT=2400 E2E_FILE_LIMIT=7200
+	needs_build all all workloads .output/tests/unit/test_out_of_memory
+	add_suite "storm test_out_of_memory" unit-test_out_of_memory
+	alone+=(unit-test_out_of_memory)
+	! can_e2e || add_e2e e storm tests/e2e/storm.bats
+}
+
+# --- the jobs
+
+run_job() { # NAME[.again]
+	local what=${1#*-}
+	what=${what%.again}
+	case $1 in
+	lint-layers | lint-names | lint-idioms) limited 60 "scripts/$what.sh" ;;
+	lint-*) limited 60 shellcheck -x -P SCRIPTDIR "${what//%//}" ;;
+	build-*) build_job "$what" ;;
+	unit-*) limited "$UNIT_LIMIT" env CMOCKA_MESSAGE_OUTPUT=TAP ".output/tests/unit/$what" ;;
+	san-*) limited "$UNIT_LIMIT" env CMOCKA_MESSAGE_OUTPUT=TAP ".output-san/tests/unit/$what" ;;
+	fuzz-*) limited $((FUZZ_TIME + 90)) scripts/fuzz.sh "$FUZZ_TIME" ".output/tests/fuzz/$what" ;;
+	e-*) e2e_job "$1" "$PWD/frbpf" "${e2e_files[what]}" ;;
+	s-*) e2e_job "$1" "$PWD/.output-san/frbpf" "${e2e_files[what]}" ;;
+	esac
+}
+
+build_job() { # all|san|fuzz
+	local -a arguments
+	read -ra arguments <<<"${targets[$1]}"
+	limited $BUILD_LIMIT nice -n "$([[ $1 == all ]] && echo 0 || echo 5)" make -j"$(nproc)" "${arguments[@]}"
+}
+
+# The job's directory also has the suite's temporary files. Sanitizers write into files, because a daemon has no
+# terminal.
+e2e_job() { # NAME[.again] FRBPF FILE
 	local dir=$tmp/$1 status only=.
 	local -a pids
 	[[ $1 == *.again ]] && only=$(failed_regex "$tmp/${1%.again}/out")
-	limited $E2E_FILE_LIMIT "${own_run[@]}" env FRBPF="$PWD/$e2e_program" TMPDIR="$dir" \
+	limited $E2E_FILE_LIMIT "${own_run[@]}" env FRBPF="$2" TMPDIR="$dir" \
 		FRBPF_WORKLOADS="$PWD/.output/tests/workloads" BATS_TEST_TIMEOUT=$E2E_LIMIT \
 		ASAN_OPTIONS="log_path=$dir/sanitizer" \
-		UBSAN_OPTIONS="print_stacktrace=1:log_path=$dir/sanitizer" bats --tap --filter "$only" "${e2e_files[${1%.again}]}"
+		UBSAN_OPTIONS="print_stacktrace=1:log_path=$dir/sanitizer" bats --tap --filter "$only" "$3"
 	status=$?
 	# processes that end by themselves once their test's directory is gone may need a moment
 	for _ in {1..100}; do
@@ -392,27 +263,6 @@ e2e_job() { # NUMBER in e2e_files[.again]
 	return $status
 }
 
-# A regular expression for the names of the failed tests alone, from the TAP in FILE.
-failed_regex() { # FILE
-	printf '^(%s)$' "$(failed_tests "$1" | sed 's/[][\.*^$+?(){}|]/\\&/g' | paste -sd '|')"
-}
-
-runs_beside_others() { # FILE
-	sed '/^load /q' "$1" | grep -q '^# with: others'
-}
-
-report_e2e() { # NUMBER
-	local dir=$tmp/$1 report out
-	job_result "$1"
-	suite_add_tap "${e2e_files[$1]##*/}" $?
-	for report in "$dir"/sanitizer.*; do
-		[[ -e $report ]] && suite_fail "sanitizer report" <"$report"
-	done
-	[[ -e $dir/left ]] && suite_fail "processes left behind" <"$dir/left"
-	suite_end "" "$(cat "$dir/us")"
-	rm -rf "$dir" "$dir.again"
-}
-
 # own_run becomes a prefix for commands that gives them their own /run/frbpf; empty if that is not allowed.
 find_own_run() {
 	# shellcheck disable=SC2016 # of the inner shell
@@ -420,81 +270,137 @@ find_own_run() {
 	"${own_run[@]}" true 2>/dev/null || own_run=()
 }
 
-run_e2e() { # NAME FRBPF FILE...
-	local name=$1 e2e_program=$2 i
-	local file
-	local -a e2e_files=("${@:3}") beside=() own_run
-	local -A number=()
-	find_own_run
-	for i in "${!e2e_files[@]}"; do
-		number[${e2e_files[i]}]=$i
-	done
-	while read -r file; do
-		runs_beside_others "$file" && beside+=("${number[$file]}")
-	done < <(largest_first "${e2e_files[@]}")
-	suite_begin "$name, side by side"
-	side_by_side $LANES e2e_job "${beside[@]}"
-	for i in "${!e2e_files[@]}"; do
-		suite_begin "$name ${e2e_files[i]##*/}"
-		[[ -d $tmp/$i ]] || side_by_side 1 e2e_job "$i"
-		if may_try_again "$i"; then
-			side_by_side 1 e2e_job "$i.again"
-			forgive "$i"
-		fi
-		report_e2e "$i"
-	done
+pure_jobs() {
+	side_by_side "$(nproc)" "${pure[@]}"
 }
 
-san_suites() {
+all_jobs() {
+	side_by_side "$(nproc)" "${lint[@]}"
+	[[ ! ${targets[all]-} ]] || side_by_side 1 build-all
+	in_background pure_jobs
+	side_by_side 1 "${alone[@]}"
+	side_by_side $LANES "${beside[@]}" "${san_beside[@]}"
+	side_by_side 1 "${san_alone[@]}"
+	wait "${lanes[@]}"
+}
+
+# --- their results
+
+# A suite without jobs: what it would need is not here.
+skip_suite() { # TITLE N WHY
+	suite_begin "$1"
+	suite_skipped=$2
+	suite_end 0 "$3"
+}
+
+suite_is_over() { # TITLE
 	local name
-	if [[ ${SAN_SUITES-} == all ]]; then
-		printf '%s\n' tests/e2e/*.bats
-	else
-		for name in ${SAN_SUITES:-$SAN_DEFAULT}; do
-			[[ -e tests/e2e/$name.bats ]] && echo "tests/e2e/$name.bats"
+	for name in ${jobs_of[$1]}; do
+		is_over "$name" || return
+	done
+}
+
+# The jobs of a suite that may run again: tests on the real kernel.
+jobs_to_repeat() { # TITLE
+	local name
+	for name in ${jobs_of[$1]}; do
+		[[ $name == @(unit|san|e|s)-* && $(status_of "$name") == [1-9]* ]] && may_try_again "$name" && echo "$name"
+	done
+	return 0
+}
+
+add_result() { # NAME
+	local dir=$tmp/$1 status report
+	status=$(status_of "$1")
+	case $1 in
+	build-*) [[ $status == 0 ]] || suite_fail "make: $(status_words "$status")" <"$dir/out" ;;
+	fuzz-* | lint-*%*)
+		if [[ $status == 0 ]]; then
+			((++suite_passed))
+			[[ $1 == lint-* ]] || remark=$(sed 's/^[^:]*: //' "$dir/out")
+		else
+			suite_fail "${1//%//}" <"$dir/out"
+		fi
+		;;
+	e-* | s-*) suite_add_tap "${suite#* }" "$status" "$dir/out" ;;
+	*) suite_add_tap "${1#*-}" "$status" "$dir/out" ;;
+	esac
+	[[ ! -e $dir/unsteady ]] || cat "$dir/unsteady" >>"$suite_notes"
+	for report in "$dir"/sanitizer.*; do
+		[[ -e $report ]] && suite_fail "sanitizer report" <"$report"
+	done
+	[[ ! -e $dir/left ]] || suite_fail "processes left behind" <"$dir/left"
+}
+
+# The line of a suite, whose time is that of its jobs. What could not be built has none: its build has failed.
+report() { # TITLE
+	local name us=0 remark=
+	suite_begin "$1"
+	for name in ${jobs_of[$1]}; do
+		[[ $(status_of "$name") == unbuilt ]] && return
+		((us += $(<"$tmp/$name/us")))
+		add_result "$name"
+	done
+	suite_end $us "$remark"
+	for name in ${jobs_of[$1]}; do
+		[[ $name == build-* ]] || rm -rf "${tmp:?}/$name" "${tmp:?}/$name.again"
+	done
+}
+
+# Reports suites when they are over, except those to be repeated: $repeated.
+report_all() {
+	local title running
+	local -a open=("${suites[@]}") later
+	repeated=()
+	while ((${#open[@]})); do
+		later=() running=$(jobs -pr)
+		for title in "${open[@]}"; do
+			if ! suite_is_over "$title"; then
+				later+=("$title")
+			elif [[ $(jobs_to_repeat "$title") ]]; then
+				repeated+=("$title")
+			else
+				report "$title"
+			fi
 		done
-	fi
+		open=("${later[@]}")
+		if [[ ! $running && ${open[*]} ]]; then
+			suite_begin "jobs"
+			suite_fail "ended before: ${open[*]}" </dev/null
+			suite_end 0
+			return
+		fi
+		sleep 0.2
+	done
 }
 
-check_e2e() {
-	local -a files
-	compgen -G 'tests/e2e/*.bats' >/dev/null || return
-	if ((EUID)); then
-		skip_e2e "needs root"
-	elif ! command -v bats >/dev/null; then
-		skip_e2e "bats is not installed: scripts/deps.sh"
-	else
-		build "build" all workloads && run_e2e e2e frbpf tests/e2e/*.bats
-		mapfile -t files < <(san_suites)
-		build "build (sanitizers)" SAN=1 all && run_e2e e2e-san .output-san/frbpf "${files[@]}"
-	fi
-}
-
-check_storm() {
-	export FRBPF_LONG=yes
-	E2E_LIMIT=2400 E2E_FILE_LIMIT=7200
-	if ((EUID)); then
-		skip_e2e "needs root"
-	else
-		build "build" all workloads .output/tests/unit/test_out_of_memory || return
-		run_e2e storm frbpf tests/e2e/storm.bats
-		suite_begin "storm test_out_of_memory"
-		limited $E2E_FILE_LIMIT env CMOCKA_MESSAGE_OUTPUT=TAP .output/tests/unit/test_out_of_memory
-		suite_add_tap test_out_of_memory $?
-		suite_end
-	fi
+repeat_failed() {
+	local title name
+	for title in "${repeated[@]}"; do
+		for name in $(jobs_to_repeat "$title"); do
+			side_by_side 1 "$name.again"
+			forgive "$name"
+		done
+		report "$title"
+	done
 }
 
 parts=("$@")
-((${#parts[@]})) || parts=(lint unit san fuzz e2e)
+((${#parts[@]})) || parts=(lint fuzz unit san e2e)
 for part in "${parts[@]}"; do
 	if ! declare -F "check_$part" >/dev/null; then
 		echo "usage: scripts/check.sh [lint|unit|san|fuzz|e2e|storm]..." >&2
 		exit 2
 	fi
 done
+e2e_files=(tests/e2e/*.bats)
 for part in "${parts[@]}"; do
 	"check_$part"
 done
+find_own_run
+in_background all_jobs
+report_all
+wait "${lanes[@]}"
+repeat_failed
 echo "$total_passed passed, $total_failed failed, $total_skipped skipped"
 ((total_failed == 0))

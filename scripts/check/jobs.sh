@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154,SC2030,SC2031 # tmp: of scripts/check.sh; each lane has its own lanes
+#
+# Jobs of scripts/check.sh: commands with a limit of time, several at once. A job has a name, and the directory $tmp/NAME
+# with its output ("out"), the time taken ("us") and, when it is over, its exit status ("status").
+
+out=$tmp/out # what the command that runs has said
+child=
+lanes=()
+
+# Processes started with a path below a directory, or by one of its tests: leftovers of a test.
+leftovers() { # DIRECTORY
+	# the pattern comes from a file: grep's own arguments must not match
+	grep -lsF -f <(echo "$1/") /proc/[0-9]*/cmdline /proc/[0-9]*/environ | cut -d / -f 3 | sort -u
+}
+
+end_child() {
+	[[ $child ]] && kill "$child" 2>/dev/null && wait "$child" 2>/dev/null
+	child=
+}
+
+end_lanes() {
+	((${#lanes[@]})) && kill "${lanes[@]}" 2>/dev/null && wait "${lanes[@]}" 2>/dev/null
+	lanes=()
+}
+
+# Runs a command for at most LIMIT seconds, its output to $out. In the background, so that our traps work.
+limited() { # LIMIT COMMAND...
+	local limit=$1 status
+	shift
+	timeout -k 10 "$limit" "$@" </dev/null >"$out" 2>&1 &
+	child=$!
+	wait "$child"
+	status=$?
+	child=
+	return $status
+}
+
+# Runs a function beside what follows. end_lanes() ends it, with all of its jobs.
+in_background() { # FUNCTION
+	{
+		lanes=()
+		trap end_lanes EXIT
+		"$1"
+	} &
+	lanes+=("$!")
+}
+
+# Runs jobs in that order, N at a time.
+side_by_side() { # N NAME...
+	local n=$1
+	local -a others=("${lanes[@]}")
+	shift
+	while ((n--)); do
+		run_lane "$@" &
+		lanes+=("$!")
+	done
+	wait "${lanes[@]:${#others[@]}}"
+	lanes=("${others[@]}")
+}
+
+# Takes the next job that no other lane has taken, until there is none.
+run_lane() { # NAME...
+	local name status began
+	lanes=()
+	trap end_child EXIT
+	for name in "$@"; do
+		mkdir "$tmp/$name" 2>/dev/null || continue
+		await_build "$name"
+		out=$tmp/$name/out began=${EPOCHREALTIME/[.,]/}
+		if build_failed "$name"; then
+			status=unbuilt
+		else
+			run_job "$name"
+			status=$?
+		fi
+		echo $((${EPOCHREALTIME/[.,]/} - began)) >"$tmp/$name/us"
+		echo $status >"$tmp/$name/status.new"
+		mv "$tmp/$name/status.new" "$tmp/$name/status"
+	done
+}
+
+is_over() { # NAME
+	[[ -e $tmp/$1/status ]]
+}
+
+status_of() { # NAME
+	echo "$(<"$tmp/$1/status")"
+}
+
+# The job that builds what a job runs.
+build_of() { # NAME
+	case $1 in
+	lint-* | build-*) ;;
+	san-* | s-*) echo build-san ;;
+	fuzz-*) echo build-fuzz ;;
+	*) echo build-all ;;
+	esac
+}
+
+await_build() { # NAME
+	local build
+	build=$(build_of "$1")
+	[[ $build ]] || return 0
+	until is_over "$build"; do
+		sleep 0.5
+	done
+}
+
+build_failed() { # NAME
+	local build
+	build=$(build_of "$1")
+	[[ $build && $(status_of "$build") != 0 ]]
+}
