@@ -157,6 +157,25 @@ user_frame() { # INCIDENT: where its first trigger's subject was, MODULE FUNCTIO
 	[[ $output == *"several functions 'demo::outer', write one in full: "*"demo::outer(int)"* ]]
 }
 
+# In C, too, the stack is unwound: through functions with clean-ups as through those that the file says nothing of.
+@test "threads are cancelled and end inside of measured functions, and all clean-ups run" {
+	local with=$BATS_TEST_TMPDIR/with without=$BATS_TEST_TMPDIR/without file func
+	command -v gcc >/dev/null || skip "no C compiler"
+	gcc -D_GNU_SOURCE -O1 -fexceptions "$root/tests/workloads/unwinds.c" -o "$with" -pthread
+	gcc -D_GNU_SOURCE -O1 -fno-asynchronous-unwind-tables "$root/tests/workloads/unwinds.c" -o "$without" -pthread
+	for file in "$with" "$without"; do
+		for func in plain attribute pushes returns; do
+			printf '[rule-%s-%s]\nwhen = uprobe:%s:%s > 20ms\ncooldown = 0\ndump = none\n' \
+				"${file##*/}" "$func" "$file" "$func"
+		done
+	done | rules
+	frbpf_load
+	same "with clean-ups" "$(program "$with")" "cleaned 50, strange 0"
+	same "without" "$(program "$without")" "cleaned 10, strange 0"
+	# calls that were cut off have no end
+	same "matched" "$(frbpf status --json | jq -c '[.rules[].matched]')" "[0,0,0,1,0,0,0,1]"
+}
+
 @test "data among the instructions of a measured function stays as it is" {
 	local data=$BATS_TEST_TMPDIR/data
 	[[ $(uname -m) == x86_64 ]] && command -v gcc >/dev/null || skip "no compiler for this assembly"
