@@ -52,6 +52,16 @@ check_lines() {
 	done
 }
 
+@test "the seeds of the parser's fuzz target have every option" {
+	local seeds=$root/tests/fuzz/seeds/fuzz_record_opts names name n=0
+	names=$("$FRBPF" events --options | grep -oE '^.{4}--[a-z-]+' | cut -c 5-)
+	while read -r name; do
+		grep -qaE -- "$name( |=|\$)" "$seeds"/* || fail "no seed has $name"
+		((n += 1))
+	done <<<"$names"
+	((n > 80)) || fail "$n options"
+}
+
 # "LINE:COLUMN: error: WORDS" of each error in what a command has printed
 errors_of() { # TEXT
 	sed -nE 's/^[^ ]*\.conf:([0-9]+:[0-9]+: error: .*)/\1/p' <<<"$1"

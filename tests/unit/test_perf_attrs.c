@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Compares the attributes that perf makes of its lines on this machine (`perf evlist -v`) with
- * those that a session opens. A line that perf refuses here may be refused by us, too.
+ * those that a session opens. A line that perf refuses here must be refused by us, too.
  * with: others
  */
 #include <sched.h>
@@ -404,6 +404,8 @@ static size_t compare_line(struct fixture *x, size_t n, struct tracefs *tracefs)
 			fail_msg("%s\nperf: %s\nours: %s", lines[n], theirs.data, ours.data);
 	} else {
 		print_message("perf refuses here: %s\n", lines[n]);
+		if (ours.len)
+			fail_msg("perf refuses it, and we do not: %s", lines[n]);
 	}
 	buf__free(&theirs);
 	buf__free(&ours);

@@ -14,6 +14,7 @@
 #include "daemon/ring_fit.h"
 #include "detect/engine/block_device.h"
 #include "daemon/rule_binding.h"
+#include "daemon/session_command.h"
 #include "dump/incident/incident.h"
 #include "examine/probe/probe_reader.h"
 #include "record/session.h"
@@ -75,26 +76,6 @@ static void expect_window(struct session_plan *s, uint64_t ring, size_t begins)
 	s->window_most = (unsigned __int128)s->ring_bytes * NSEC_PER_SEC / least;
 }
 
-/*
- * Search as the session's process will, which has an empty environment. A relative path is searched
- * later, in the session's directory.
- */
-static bool has_program(const char *name)
-{
-	char dirs[256], path[PATH_MAX], *save = NULL;
-
-	if (strchr(name, '/'))
-		return name[0] != '/' || access(name, X_OK) == 0;
-	if (!confstr(_CS_PATH, dirs, sizeof(dirs)))
-		return true;
-	for (char *dir = strtok_r(dirs, ":", &save); dir; dir = strtok_r(NULL, ":", &save)) {
-		snprintf(path, sizeof(path), "%s/%s", dir, name);
-		if (name[0] && access(path, X_OK) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Say what becomes of a line without --overwrite, and of what is for such lines only. */
 static void check_overwrite(const struct planner *pl, const struct session_conf *conf,
 			    const struct record_opts *opts)
@@ -113,24 +94,13 @@ static void check_overwrite(const struct planner *pl, const struct session_conf 
 static int plan_command(const struct planner *pl, const struct source_text *src,
 			struct record_opts *opts, struct session_plan *ret)
 {
-	static const char *const words[] = { "evidence", NULL };
-
 	ret->system_wide = opts->system_wide;
 	ret->output = opts->output;
 	ret->output.switches = opts->switch_output;
 	ret->output.min_free = pl->rs->daemon.min_free;
 	ret->command = TAKE_PTR(opts->command);
-	if (!ret->command || has_program(ret->command[0]))
-		return 0;
-	if (nearest_word(ret->command[0], strlen(ret->command[0]), words))
-		return diags__error(pl->d, src, opts->command_span,
-				    "there is no program '%s' for the session to run (did you mean "
-				    "'evidence'?)",
-				    ret->command[0]);
-	return diags__error(pl->d, src, opts->command_span,
-			    "there is no program '%s' for the session to run (options begin with "
-			    "'-')",
-			    ret->command[0]);
+	return ret->command ? session_command__check(pl->d, src, opts->command_span, ret->command)
+			    : 0;
 }
 
 /*

@@ -33,6 +33,7 @@ static const struct {
 	{ "save_type", PERF_SAMPLE_BRANCH_TYPE_SAVE },
 	{ "stack", PERF_SAMPLE_BRANCH_CALL_STACK },
 	{ "priv", BRANCH_PRIV },
+	{ "hw_index", PERF_SAMPLE_BRANCH_HW_INDEX }, /* a word of later versions */
 };
 
 enum call_graph call_graph__find(const char *s, size_t len)

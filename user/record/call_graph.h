@@ -17,7 +17,7 @@ int call_graph__round_stack(uint64_t *bytes);
 
 #define CALL_GRAPH_BRANCH_WORDS                                                                    \
 	"u k hv any any_call any_ret ind_call abort_tx in_tx no_tx cond ind_jmp call no_flags "    \
-	"no_cycles save_type stack priv"
+	"no_cycles save_type stack priv hw_index"
 
 /*
  * Parse "any_call,u" into bits of attr.branch_sample_type; privilege levels alone mean any branch.

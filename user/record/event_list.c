@@ -47,8 +47,11 @@ static int set_filter(struct resolver *r, struct event *ev)
 		return 0;
 	if (!ev->tp)
 		return diags__error(r->d, r->src, item->filter ? item->filter_span : item->span,
-				    "%s is for tracepoints, and '%s' is not one",
-				    item->filter ? "a filter" : "--exclude-perf", ev->name);
+				    "%s is for tracepoints, and '%s' is not one%s",
+				    item->filter ? "a filter" : "--exclude-perf", ev->name,
+				    item->filter ? ": filters in BPF are not known here, so choose "
+						   "samples when you read them"
+						 : "");
 	if (item->filter && filter_check__run(ev->tp, item->filter, &why)) {
 		r->bad_filter = item;
 		return diags__error(r->d, r->src, item->filter_span, "%s", why.msg);
@@ -112,6 +115,13 @@ static void free_names(char **names)
 	free(names);
 }
 
+/* perf probe -x PROGRAM makes system probe_PROGRAM, and one for a static probe sdt_PROVIDER. */
+static bool is_of_probes(const char *system)
+{
+	return !strcmp(system, "probe") || !strncmp(system, "probe_", 6) ||
+	       !strncmp(system, "sdt_", 4);
+}
+
 static int unknown_tracepoint(struct resolver *r)
 {
 	const char *near = NULL, *text = r->item->text;
@@ -134,8 +144,11 @@ static int unknown_tracepoint(struct resolver *r)
 			     (int)len, text, r->spec->system);
 	else
 		diags__error(r->d, r->src, r->spec->system_span,
-			     "unknown tracepoint '%.*s': this kernel has no system '%s'", (int)len,
-			     text, r->spec->system);
+			     "unknown tracepoint '%.*s': this kernel has no system '%s'%s",
+			     (int)len, text, r->spec->system,
+			     is_of_probes(r->spec->system)
+				     ? ": make the probe first, with `perf probe`"
+				     : "");
 	free_names(names);
 	return -EINVAL;
 }

@@ -164,6 +164,13 @@ static int term_aux(struct event_parser *p, struct part value)
 			  "call-graph=lbr for a history of branches");
 }
 
+/* perf 6.17 */
+static int term_cpu(struct event_parser *p, struct part value)
+{
+	return PART_ERROR(p, value,
+			  "an event on CPUs of its own needs a session of its own, with -C");
+}
+
 /* perf's own terms; a PMU adds those in its format/ and events/. */
 static const struct term {
 	const char *name;
@@ -186,10 +193,12 @@ static const struct term {
 	{ "overwrite", false, true, false, term_nothing_to_do },
 	{ "no-overwrite", false, true, false, term_nothing_to_do },
 	{ "time", true, false, false, term_time },
+	{ "cpu", true, false, false, term_cpu },
 	{ "branch_type", true, false, false, term_branch_type },
 	{ "nr", true, true, false, term_number },
 	{ "percore", false, false, false, term_nothing_to_do },
 	{ "metric-id", true, false, false, term_nothing_to_do },
+	{ "aux-action", true, true, false, term_aux },
 	{ "aux-output", false, true, false, term_aux },
 	{ "aux-sample-size", true, true, false, term_aux },
 };

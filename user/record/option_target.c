@@ -59,6 +59,12 @@ static int check_id(struct option_parser *p, const struct option_value *v)
 	const char *why = "";
 	uint64_t n;
 
+	if (v->len && strchr("$`", v->text[0]))
+		return OPTION_ERROR(
+			p, v,
+			"no shell reads this line: write the number instead of '%s', or "
+			"-u USER or -G CGROUP",
+			v->text);
 	if (!v->len || units__number(v->text, v->len, &n, &why) < 0 || !n || n > INT_MAX)
 		return OPTION_ERROR(p, v, "'%s' is not the number of a process or thread", v->text);
 	return 0;

@@ -24,6 +24,8 @@ const struct perf_option perf_options[N_PERF_OPTIONS] = {
 	{ "aux-sample", 0, ARGUMENT_OPTIONAL, "OPTS", OPTION_REFUSED,
 	  "AUX area data has no overwritable ring of records: use -b, -j or "
 	  "--call-graph lbr for a history of branches" },
+	{ "bpf-aux-pause", 0, ARGUMENT_OPTIONAL, "PROBE,..", OPTION_REFUSED,
+	  "there is no AUX area to pause: -D and the session's control fifo disable events" },
 	{ "branch-any", 'b', ARGUMENT_NONE, NULL, OPTION_TAKEN, "the last branches of each sample",
 	  .set = option__set_branch_any },
 	{ "branch-filter", 'j', ARGUMENT_REQUIRED, "MASK,..", OPTION_TAKEN,

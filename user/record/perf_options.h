@@ -33,7 +33,7 @@ struct perf_option {
 	bool no_negate; /* there is no --no-NAME */
 };
 
-#define N_PERF_OPTIONS 86
+#define N_PERF_OPTIONS 87
 extern const struct perf_option perf_options[N_PERF_OPTIONS];
 
 /* Get the word for the verdict: "taken", "no-op", "refused". */
