@@ -198,6 +198,32 @@ user_frame() { # INCIDENT: where its first trigger's subject was, MODULE FUNCTIO
 	same "matched" "$(frbpf status --json | jq -re '.rules[0].matched')" 1
 }
 
+@test "data that a jump through a pointer may reach get no probe" {
+	local data=$BATS_TEST_TMPDIR/data
+	[[ $(uname -m) == x86_64 ]] && command -v gcc >/dev/null || skip "no compiler for this assembly"
+	cat >"$data.c" <<-'EOF'
+		__asm__(".globl with_table\n.type with_table,@function\n"
+			"with_table: lea 1f(%rip),%rax\njmp *%rax\n"
+			"2: .byte 0xc3,0xc3,0x90,0xc3,0x48,0x89,0xe5,0xc3\n" /* ret ret nop ret ... */
+			"1: mov 2b(%rip),%rax\nret\n.size with_table,.-with_table\n");
+		unsigned long with_table(void);
+		int main(void) { return with_table() != 0xc3e58948c390c3c3; }
+	EOF
+	gcc -o "$data" "$data.c"
+	rules <<<"[rule-data]
+		when = uprobe:$data:with_table > 1ns"
+	run -1 frbpf check "$RULES"
+	[[ $output == *"cannot measure how long 'with_table' takes: it may return in places that no instruction leads to"* ]] ||
+		fail "$output"
+	# 7 and 2 bytes of code, then data
+	sed -i 's/with_table .*/with_table+0x7/' "$RULES"
+	run -0 frbpf check "$RULES"
+	sed -i 's/+0x7/+0x9/' "$RULES"
+	run -1 frbpf check "$RULES"
+	[[ $output == *"nothing in 'with_table' leads to +0x9 directly: it may be data, which a probe would change"* ]] ||
+		fail "$output"
+}
+
 # mini_debuginfo PROGRAM: stripped, with its functions' names in .gnu_debugdata
 mini_debuginfo() {
 	nm "$1" --format=posix --defined-only | awk '$2 == "T" || $2 == "t" { print $1 }' >"$1.keep"

@@ -15,6 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int i = 0; i < 2; i++) {
 		const struct func_part part = { 0x1000, size, data };
 
+		for (uint64_t at = 0; at < size; at += 1 + size / 8)
+			func_exits__check_boundary(machines[i], &part, at);
 		if (func_exits__find(machines[i], &part, 1, size & 1, &e))
 			continue;
 		for (uint32_t k = 0; k < e.n; k++) {

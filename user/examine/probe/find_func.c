@@ -299,6 +299,11 @@ int func__exits(struct elf_file *f, const struct func *func, struct func_exits *
 					   elf_file__catches(f), &exits);
 	if (code == -E2BIG)
 		return err_set(err, code, "it returns in more than %d places", FUNC_EXITS_MAX);
+	if (code == -EBADMSG)
+		return err_set(err, code,
+			       "it may return in places that no instruction leads to directly (a "
+			       "switch, or catch), and they may be data, which a probe would "
+			       "change");
 	if (code)
 		return err_set(err, code, "its instructions cannot be read");
 	if (!exits.n)

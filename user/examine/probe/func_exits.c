@@ -24,6 +24,11 @@ static int decode_arm64(const uint8_t *code, size_t size, struct insn *ret)
 		ret->kind = INSN_RETURN; /* ret, retaa, retab */
 	} else if ((w & 0xfffff81f) == 0xd61f0800 || (w & 0xfffffc1f) == 0xd61f0000) {
 		ret->kind = INSN_INDIRECT;
+	} else if (w >> 16 == 0) {
+		ret->kind = INSN_STOP; /* udf */
+	} else if (w >> 26 == 0x25) {
+		ret->kind = INSN_CALL; /* bl */
+		ret->target = (int64_t)(int32_t)(w << 6) >> 4;
 	} else if (w >> 26 == 5) { /* b */
 		ret->kind = INSN_JUMP;
 		ret->always = true;
@@ -52,6 +57,11 @@ static int decode_x86(const uint8_t *code, size_t size, struct insn *ret)
 	if (z.meta.category == ZYDIS_CATEGORY_RET) {
 		if (z.meta.branch_type == ZYDIS_BRANCH_TYPE_NEAR)
 			ret->kind = INSN_RETURN;
+	} else if (z.mnemonic == ZYDIS_MNEMONIC_UD2 || z.mnemonic == ZYDIS_MNEMONIC_HLT) {
+		ret->kind = INSN_STOP;
+	} else if (z.meta.category == ZYDIS_CATEGORY_CALL && z.raw.imm[0].is_relative) {
+		ret->kind = INSN_CALL;
+		ret->target = z.length + z.raw.imm[0].value.s;
 	} else if (z.meta.category == ZYDIS_CATEGORY_COND_BR ||
 		   z.meta.category == ZYDIS_CATEGORY_UNCOND_BR) {
 		ret->kind = z.raw.imm[0].is_relative ? INSN_JUMP : INSN_INDIRECT;
@@ -72,12 +82,25 @@ int insn__decode(int machine, const uint8_t *code, size_t size, struct insn *ret
 	return machine == EM_AARCH64 ? decode_arm64(code, size, ret) : decode_x86(code, size, ret);
 }
 
+/* Does a return instruction begin at any byte of @code, whether or not an instruction does? */
+static bool may_return(int machine, const uint8_t *code, size_t size)
+{
+	for (size_t at = 0; at < size; at += machine == EM_AARCH64 ? 4 : 1) {
+		struct insn insn;
+
+		if (!insn__decode(machine, code + at, size - at, &insn) && insn.kind == INSN_RETURN)
+			return true;
+	}
+	return false;
+}
+
 /* ---- what can be reached ---- */
 
 enum {
 	REACHED = 1, /* an instruction begins here */
 	COVERED = 2, /* this byte belongs to one */
 	QUEUED = 4,
+	CLASH = 8, /* and to another one that overlaps it: one of them is none */
 };
 
 struct flow {
@@ -133,6 +156,37 @@ static int flow__queue(struct flow *f, uint64_t addr)
 	return 0;
 }
 
+static void flow__mark(uint8_t *map, uint32_t len)
+{
+	for (uint32_t k = 0; k < len; k++)
+		map[k] |= COVERED | (map[k] & COVERED ? CLASH : 0);
+	map[0] |= REACHED;
+}
+
+/*
+ * Where the instruction at @addr leads, apart from the next one. A function that calls its own
+ * middle has data behind the call, or a function of its own inside.
+ */
+static int flow__leave(struct flow *f, uint64_t addr, const struct insn *insn)
+{
+	const uint64_t to = addr + insn->target;
+
+	if (insn->kind == INSN_RETURN)
+		return flow__add_exit(f, addr);
+	if (insn->kind == INSN_JUMP)
+		return flow__queue(f, to);
+	f->found.indirect += insn->kind == INSN_INDIRECT;
+	return insn->kind == INSN_CALL && to != f->parts[0].addr && flow__part(f, to) < f->n_parts
+		       ? -EBADMSG
+		       : 0;
+}
+
+static bool insn_is_last(const struct insn *insn)
+{
+	return insn->kind == INSN_RETURN || insn->kind == INSN_INDIRECT ||
+	       insn->kind == INSN_STOP || (insn->kind == INSN_JUMP && insn->always);
+}
+
 /* Follow the instructions from @addr on, until one that does not lead to the next. */
 static int flow__follow(struct flow *f, uint64_t addr)
 {
@@ -146,43 +200,54 @@ static int flow__follow(struct flow *f, uint64_t addr)
 
 		if (insn__decode(f->machine, part->code + at, part->size - at, &insn))
 			return -EILSEQ;
-		for (uint32_t k = 0; k < insn.len; k++)
-			f->map[i][at + k] |= COVERED;
-		f->map[i][at] |= REACHED;
-		if (insn.kind == INSN_RETURN)
-			return flow__add_exit(f, part->addr + at);
-		f->found.indirect += insn.kind == INSN_INDIRECT;
-		if (insn.kind == INSN_JUMP)
-			err = flow__queue(f, part->addr + at + insn.target);
-		if (insn.kind == INSN_INDIRECT || (insn.kind == INSN_JUMP && insn.always))
+		flow__mark(f->map[i] + at, insn.len);
+		err = flow__leave(f, part->addr + at, &insn);
+		if (insn_is_last(&insn))
 			break;
 		at += insn.len;
 	}
 	return err;
 }
 
+/* Is @addr proven to be the begin of an instruction? 0, -EINVAL: of none, -EBADMSG: unknown. */
+static int flow__check(const struct flow *f, uint64_t addr)
+{
+	const size_t i = flow__part(f, addr);
+	const struct func_part *part = &f->parts[i];
+	const uint64_t at = addr - part->addr;
+	const uint8_t *map = f->map[i] + at;
+	struct insn insn;
+
+	if (!(*map & REACHED))
+		return *map & COVERED ? -EINVAL : -EBADMSG;
+	if (insn__decode(f->machine, part->code + at, part->size - at, &insn))
+		return -EILSEQ;
+	for (uint32_t k = 0; k < insn.len; k++)
+		if (map[k] & CLASH)
+			return -EBADMSG;
+	return 0;
+}
+
 /*
  * Bytes from @from to @to that nothing leads to directly: targets of jumps through pointers, or
- * what catches exceptions, or data. They are code if they are instructions to the last byte.
+ * what catches exceptions, or data. Which of them cannot be proven, and a probe in data would
+ * change it. -EBADMSG: they may have a return instruction.
  */
 static int flow__look_at_gap(struct flow *f, size_t i, uint64_t from, uint64_t to)
 {
 	const struct func_part *part = &f->parts[i];
-	const struct func_exits before = f->found;
 	struct insn insn;
-	int err = 0;
 
-	for (uint64_t at = from; at < to && !err; at += insn.len) {
-		if (insn__decode(f->machine, part->code + at, to - at, &insn)) {
-			f->found = before;
-			return 0;
-		}
+	for (uint64_t at = from; at < to; at += insn.len) {
+		/* data: a return may begin at any byte */
+		if (insn__decode(f->machine, part->code + at, to - at, &insn))
+			return may_return(f->machine, part->code + from, to - from) ? -EBADMSG : 0;
+		if (insn.kind == INSN_RETURN)
+			return -EBADMSG;
 		if (insn.kind == INSN_JUMP)
 			flow__add_jump(f, part->addr + at + insn.target);
-		if (insn.kind == INSN_RETURN)
-			err = flow__add_exit(f, part->addr + at);
 	}
-	return err;
+	return 0;
 }
 
 static int flow__look_at_gaps(struct flow *f, size_t i)
@@ -200,15 +265,29 @@ static int flow__look_at_gaps(struct flow *f, size_t i)
 	return err;
 }
 
-static int flow__run(struct flow *f, bool hidden)
+/* Find all that the first instruction leads to. */
+static int flow__run(struct flow *f)
 {
-	int err = flow__queue(f, f->parts[0].addr);
+	int err;
 
+	f->map = calloc(f->n_parts, sizeof(*f->map));
+	err = f->map ? 0 : -ENOMEM;
+	for (size_t i = 0; i < f->n_parts && !err; i++) {
+		f->map[i] = calloc(1, f->parts[i].size + !f->parts[i].size);
+		err = f->map[i] ? 0 : -ENOMEM;
+	}
+	err = err ?: flow__queue(f, f->parts[0].addr);
 	while (f->n_todo && !err)
 		err = flow__follow(f, f->todo[--f->n_todo]);
-	for (size_t i = 0; i < f->n_parts && !err && (hidden || f->found.indirect); i++)
-		err = flow__look_at_gaps(f, i);
 	return err;
+}
+
+static void flow__free(struct flow *f)
+{
+	for (size_t i = 0; i < f->n_parts && f->map; i++)
+		free(f->map[i]);
+	free(f->map);
+	free(f->todo);
 }
 
 static int compare_addrs(const void *a, const void *b)
@@ -222,36 +301,28 @@ int func_exits__find(int machine, const struct func_part *parts, size_t n_parts,
 		     struct func_exits *ret)
 {
 	struct flow f = { .machine = machine, .parts = parts, .n_parts = n_parts };
-	int err;
+	int err = flow__run(&f);
 
-	f.map = calloc(n_parts, sizeof(*f.map));
-	err = f.map ? 0 : -ENOMEM;
-	for (size_t i = 0; i < n_parts && !err; i++) {
-		f.map[i] = calloc(1, parts[i].size + !parts[i].size);
-		err = f.map[i] ? 0 : -ENOMEM;
-	}
-	err = err ?: flow__run(&f, hidden);
+	for (size_t i = 0; i < n_parts && !err && (hidden || f.found.indirect); i++)
+		err = flow__look_at_gaps(&f, i);
+	for (uint32_t i = 0; i < f.found.n && !err; i++)
+		err = flow__check(&f, f.found.at[i]);
 	if (!err) {
 		qsort(f.found.at, f.found.n, sizeof(*f.found.at), compare_addrs);
 		*ret = f.found;
 	}
-	for (size_t i = 0; i < n_parts && f.map; i++)
-		free(f.map[i]);
-	free(f.map);
-	free(f.todo);
+	flow__free(&f);
 	return err;
 }
 
-int func_exits__check_boundary(int machine, const uint8_t *code, size_t size, uint64_t offset)
+int func_exits__check_boundary(int machine, const struct func_part *part, uint64_t offset)
 {
-	uint64_t at = 0;
+	struct flow f = { .machine = machine, .parts = part, .n_parts = 1 };
+	int err = flow__run(&f);
 
-	while (at < offset) {
-		struct insn insn;
-
-		if (at >= size || insn__decode(machine, code + at, size - at, &insn))
-			return -EILSEQ;
-		at += insn.len;
-	}
-	return at == offset ? 0 : -EINVAL;
+	/* the others are not looked for */
+	err = err == -E2BIG ? -EBADMSG : err;
+	err = err ?: flow__check(&f, part->addr + offset);
+	flow__free(&f);
+	return err;
 }

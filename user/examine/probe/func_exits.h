@@ -41,29 +41,34 @@ struct func_part {
 /*
  * Find the exits of a function. @parts: its main part and others that it was split into; @machine:
  * EM_X86_64 or EM_AARCH64. A probe in data among the code would change it, so only instructions
- * that the first one leads to are looked at. @hidden: others may be reached, too, as the file
- * catches exceptions. Then, and beside jumps through pointers, the rest counts where all of it
- * is instructions. 0; -EILSEQ: some bytes are no instruction; -E2BIG: more than FUNC_EXITS_MAX;
- * -ENOMEM.
+ * that the first one leads to directly count. @hidden: others may be reached, too, as the file
+ * catches exceptions; beside jumps through pointers they may anyway. 0; -EILSEQ: some bytes are no
+ * instruction; -EBADMSG: it cannot be proven what is a return instruction, and what is data;
+ * -E2BIG: more than FUNC_EXITS_MAX; -ENOMEM.
  */
 int func_exits__find(int machine, const struct func_part *parts, size_t n_parts, bool hidden,
 		     struct func_exits *ret);
 
-/* Does an instruction begin @offset bytes into the code? 0: yes; -EINVAL: no; -EILSEQ as above. */
-int func_exits__check_boundary(int machine, const uint8_t *code, size_t size, uint64_t offset);
+/*
+ * Does an instruction begin @offset bytes, below its size, into @part, a function's main part? 0: yes;
+ * -EINVAL: no; -EILSEQ, -EBADMSG, -ENOMEM as above.
+ */
+int func_exits__check_boundary(int machine, const struct func_part *part, uint64_t offset);
 
 enum insn_kind {
 	INSN_OTHER,
 	INSN_RETURN,
 	INSN_JUMP,     /* to `target` */
 	INSN_INDIRECT, /* an indirect jump: through a register or memory */
+	INSN_CALL,     /* a direct one, of `target` */
+	INSN_STOP,     /* it raises an exception: nothing comes after it */
 };
 
 struct insn {
 	enum insn_kind kind;
 	uint32_t len;
 	bool always;	/* of INSN_JUMP: it never leads to the next instruction */
-	int64_t target; /* relative to the instruction's own address */
+	int64_t target; /* of INSN_JUMP and INSN_CALL: relative to the instruction's own address */
 };
 
 /*

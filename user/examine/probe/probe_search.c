@@ -39,16 +39,23 @@ static int find_exits(const struct examine_probe *q, struct elf_file *f, const s
 static int check_offset(const struct examine_probe *q, struct elf_file *f, const struct func *func,
 			struct err *err)
 {
-	const void *bytes = elf_file__code(f, func->addr, func->size);
+	const struct func_part part = { func->addr, func->size,
+					elf_file__code(f, func->addr, func->size) };
 	int code;
 
 	if (!q->offset)
 		return 0;
-	if (!bytes || q->offset >= func->size)
+	if (!part.code || q->offset >= func->size)
 		return err_set(err, -EINVAL, "%s: '%s' has no +0x%llx: it is %llu bytes long",
 			       elf_file__name(f), func->name, (unsigned long long)q->offset,
 			       (unsigned long long)func->size);
-	code = func_exits__check_boundary(elf_file__machine(f), bytes, func->size, q->offset);
+	code = func_exits__check_boundary(elf_file__machine(f), &part, q->offset);
+	if (code == -EBADMSG)
+		return err_set(
+			err, code,
+			"%s: nothing in '%s' leads to +0x%llx directly: it may be data, which "
+			"a probe would change",
+			elf_file__name(f), func->name, (unsigned long long)q->offset);
 	return code ? err_set(err, -EINVAL, "%s: no instruction of '%s' begins at +0x%llx",
 			      elf_file__name(f), func->name, (unsigned long long)q->offset)
 		    : 0;
