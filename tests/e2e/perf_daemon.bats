@@ -9,11 +9,11 @@ load helpers
 
 # Intended differences, removed from both:
 # - perf writes "perf.data" first and renames it; its evlist has the dummy event, which is in our side band
-# - the number of wake-ups and of bytes written
+# - the number of wake-ups, of bytes written and of samples of a busy machine
 # - frbpf daemon -v continues with memory, rings and windows
 differences() {
 	sed -E -e '/maps time out/d' -e '/^dummy:/d' -e '/ perf\.data$/d' -e '/^failed to process|failed to process type/d' \
-		-e 's/Woken up [0-9]+ times/Woken up N times/' -e 's/wrote [0-9.]+ MB/wrote N MB/' \
+		-e 's/Woken up [0-9]+ times/Woken up N times/' -e 's/wrote [0-9.]+ MB/wrote N MB/' -e 's/ \([0-9]+ samples\)//' \
 		-e '/^  (config|memory|triggers|sideband|on disk|rings|holds|writes|note):? /d' -e '/^              /d'
 }
 
@@ -127,9 +127,9 @@ last_said() { # N FILE
 	grep -v 'maps time out' "$2" | tail "-$1"
 }
 
-# The files of the sessions, with their types.
+# The files of the sessions, with their types. Without HOME, perf keeps its cache of build ids there.
 files() {
-	(cd "$BASE" && find session-* -printf '%y %p\n' | sort)
+	(cd "$BASE" && find session-* -name .debug -prune -o -printf '%y %p\n' | sort)
 }
 
 same_transcripts() {
@@ -356,6 +356,31 @@ n_files() { # SESSION: as daemon.sh counts them
 	same "files" "$(n_files test)" 3
 }
 
+few_files() {
+	local n
+	use "$1"
+	write_config <<-'EOF'
+		[session-file]
+		run = -e cpu-clock -m 16 --switch-output --switch-max-files 2 -a
+
+		[session-ring]
+		run = -e cpu-clock -m 16 --overwrite --switch-output --switch-max-files 2 -a
+	EOF
+	start
+	for n in 1 2 3; do
+		daemon signal >/dev/null
+		wait_dumped file "$n"
+		wait_dumped ring "$n"
+	done
+	stop
+	same "$tool, files" "$(n_files file) $(n_files ring)" '2 2'
+}
+
+@test "--switch-max-files: the last dumps stay" {
+	few_files perf
+	few_files frbpf
+}
+
 foreground() { # TOOL
 	local option waiter status
 	use "$1"
@@ -396,19 +421,26 @@ ends_with_target() {
 		[session-of]
 		run = -e cpu-clock -m 16 --overwrite --switch-output -p $pid
 
+		[session-plain]
+		run = -e cpu-clock -m 16 -p $pid
+
 		[session-all]
 		run = -e cpu-clock -m 16 --overwrite --switch-output -a
 	EOF
 	start
 	echo >"$dir/parent"
 	wait "$pid" # what it has started since is recorded, too
-	say "with both" daemon -x:
+	say "with all" daemon -x:
 	same "$tool, of a child" "$(daemon ping --session of)" "OK   of"
 	echo >"$dir/child"
 	wait_until 60 answers of FAIL || fail "$tool: the session outlives its target"
-	say "without it" daemon -x:
+	wait_until 60 answers plain FAIL || fail "$tool: the plain session outlives its target"
+	say "without them" daemon -x:
 	wait_until 60 n_dumps of 1 || fail "$tool: no last dump"
+	say "its output" cat "$BASE/session-plain/output"
 	stop
+	say files files
+	perf_quiet script -i "$BASE/session-plain/perf.data"
 }
 
 @test "a session ends when the last of its tasks has ended" {

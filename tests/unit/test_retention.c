@@ -264,6 +264,41 @@ static void test_quota(void **state)
 	assert_int_equal(apply(p, l), 0x1f);
 }
 
+/* A signal's dump, @i days ago, of session a and perhaps b */
+static void put_signal(const struct place *p, int i, bool b)
+{
+	char file[128], text[256];
+	int fd, n = snprintf(text, sizeof(text),
+			     "{\"base_ns\": %lld, \"triggers\": [{\"rule\": null, \"reason\": "
+			     "\"signal\"}], \"sessions\": [{\"name\": \"a\"}%s]}",
+			     (long long)(base_clock__now(&p->b) - i * DAY),
+			     b ? ", {\"name\": \"b\"}" : "");
+
+	put_incident(p, i);
+	fd = openat(p->b.fd, path_of(MANIFEST, i, file), O_WRONLY | O_TRUNC);
+	assert_int_equal(write(fd, text, n), n);
+	close(fd);
+}
+
+/* An incident goes when each of its sessions has enough newer ones; those of rules stay. */
+static void test_session_quota(void **state)
+{
+	struct place *p = *state;
+	struct retention_limits l = {
+		.n_quotas = 1, .quotas = { { .reason = "a", .of_session = true, .max = 2 } }
+	};
+
+	for (int i = 0; i < 6; i++)
+		put_signal(p, i, i == 3 || i == 4);
+	put_told(p, 7, "spike", "web", true, NOW);
+	apply(p, l);
+	assert_int_equal(kept(p), 1 << 7 | 0x1b); /* b has no limit: 3 and 4 stay */
+	l.quotas[1] = (struct retention_quota){ .reason = "b", .of_session = true, .max = 1 };
+	l.n_quotas = 2;
+	apply(p, l);
+	assert_int_equal(kept(p), 1 << 7 | 0xb); /* 4 goes, 3 is the last of b */
+}
+
 /* With -o dumps have other names, and are removed all the same. */
 static void test_other_names(void **state)
 {
@@ -464,6 +499,7 @@ int main(void)
 		place_test(test_no_limits),
 		place_test(test_limits),
 		place_test(test_quota),
+		place_test(test_session_quota),
 		place_test(test_other_names),
 		place_test(test_old_ones_go_all),
 		place_test(test_busy),

@@ -102,9 +102,13 @@ void timed_dumps__limits(const struct active_set *g, struct retention_limits *re
 		const struct session *s = g->dumpers[i]->session;
 		struct retention_quota *q = &ret->quotas[ret->n_quotas];
 
-		if (!s->output.max_files || (!s->output.every_ns && !s->output.every_bytes))
+		if (!s->output.max_files)
 			continue;
-		format_reason(s, q->reason, sizeof(q->reason));
+		q->of_session = !s->output.every_ns && !s->output.every_bytes;
+		if (q->of_session)
+			snprintf(q->reason, sizeof(q->reason), "%s", s->name);
+		else
+			format_reason(s, q->reason, sizeof(q->reason));
 		q->max = s->output.max_files;
 		ret->n_quotas++;
 	}

@@ -10,7 +10,8 @@
 uint64_t timed_dumps__step(struct recorder *r);
 
 /*
- * Add the limits of --switch-max-files to @ret: the number of such dumps to keep of each session.
+ * Add the limits of --switch-max-files to @ret: the number of such dumps to keep of each session,
+ * or of dumps without a rule if it makes none by itself.
  */
 void timed_dumps__limits(const struct active_set *g, struct retention_limits *ret);
 

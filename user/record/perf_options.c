@@ -169,7 +169,8 @@ const struct perf_option perf_options[N_PERF_OPTIONS] = {
 	{ "switch-events", 0, ARGUMENT_NONE, NULL, OPTION_TAKEN, "a record of each switch of tasks",
 	  .flag = FLAG(switch_events) },
 	{ "switch-max-files", 0, ARGUMENT_REQUIRED, "N", OPTION_TAKEN,
-	  "of the dumps that --switch-output=SIZE or TIME makes the last N stay",
+	  "of the dumps without a rule the last N stay; with --switch-output=SIZE or TIME, of those "
+	  "that it makes",
 	  .set = option__set_switch_files },
 	{ "switch-output", 0, ARGUMENT_OPTIONAL, "signal|SIZE|TIME", OPTION_TAKEN,
 	  "dumps on a signal, as every session; also each time that SIZE was recorded, or TIME "

@@ -28,6 +28,7 @@ struct kept {
 	uint64_t time;		    /* ns of the base's clock */
 	const char *rule, *subject; /* without a rule: the reason */
 	enum rank rank;
+	bool over_quota; /* each of its sessions has enough newer ones */
 	const char *why; /* reason of removal; NULL: it stays */
 };
 
@@ -103,6 +104,46 @@ static void rank_all(struct kept *v, size_t n)
 	}
 }
 
+/* Index of the session's quota; n_quotas: it has none. */
+static size_t find_session_quota(const struct retention_limits *l, const char *session)
+{
+	size_t i = 0;
+
+	while (i < l->n_quotas &&
+	       (!l->quotas[i].of_session || strcmp(l->quotas[i].reason, session) != 0))
+		i++;
+	return i;
+}
+
+/* Count an incident without a rule for its sessions. True: each of them has enough newer ones. */
+static bool count_sessions(const struct kept *k, const struct retention_limits *l, uint32_t *newer)
+{
+	const json_t *sessions = json_object_get(k->manifest, "sessions"), *s;
+	bool over = json_array_size(sessions) > 0;
+	size_t i;
+
+	json_array_foreach (sessions, i, s) {
+		const char *name = json_string_value(json_object_get(s, "name"));
+		size_t q = find_session_quota(l, name ?: "");
+
+		if (q == l->n_quotas)
+			over = false;
+		else if (newer[q]++ < l->quotas[q].max)
+			over = false;
+	}
+	return over;
+}
+
+/* @v is sorted by time. */
+static void look_at_session_quotas(struct kept *v, size_t n, const struct retention_limits *l)
+{
+	uint32_t newer[RETENTION_QUOTAS_MAX] = { 0 };
+
+	for (size_t i = n; i-- > 0;)
+		if (!v[i].rule[0])
+			v[i].over_quota = count_sessions(&v[i], l, newer);
+}
+
 static bool is_busy(const struct kept *k, char (*busy)[INCIDENT_NAME_SIZE], size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -137,6 +178,8 @@ static void choose_by_quota(struct kept *v, size_t n, const struct retention_quo
 {
 	size_t there = 0;
 
+	if (q->of_session)
+		return;
 	for (size_t i = 0; i < n; i++)
 		there += !v[i].rule[0] && !strcmp(v[i].subject, q->reason);
 	for (size_t i = 0; i < n && there > q->max; i++) {
@@ -178,6 +221,9 @@ static void choose_incidents(struct kept *v, size_t n, const struct retention_li
 	}
 	for (size_t i = 0; i < l->n_quotas; i++)
 		choose_by_quota(v, n, &l->quotas[i], &incidents, &bytes);
+	for (size_t i = 0; i < n; i++)
+		if (v[i].over_quota && !v[i].why)
+			choose_one(&v[i], "switch-max-files", &incidents, &bytes);
 	for (size_t i = 0; i < n; i++) {
 		const char *why = too_much(l, incidents, bytes);
 
@@ -248,9 +294,10 @@ static void apply_limits(const struct base_scan *s, struct kept *v, size_t n,
  * Count all incidents, and finish interrupted removals. Returns the number of complete ones in @v,
  * in the order of removal; 0 if there is no limit.
  */
-static size_t list_kept(const struct base_scan *s, struct kept *v, uint64_t now, bool limited,
-			struct retention_report *ret)
+static size_t list_kept(const struct base_scan *s, struct kept *v, uint64_t now,
+			const struct retention_limits *l, struct retention_report *ret)
 {
+	bool limited = l->max_size || l->max_incidents || l->max_age || l->n_quotas;
 	size_t n = 0;
 
 	ret->bytes = s->tmp_bytes;
@@ -270,6 +317,7 @@ static size_t list_kept(const struct base_scan *s, struct kept *v, uint64_t now,
 		read_kept(s, now, &v[i]);
 	qsort(v, n, sizeof(*v), by_time);
 	rank_all(v, n);
+	look_at_session_quotas(v, n, l);
 	qsort(v, n, sizeof(*v), by_rank);
 	return n;
 }
@@ -287,9 +335,7 @@ int retention__apply(const struct base_dir *b, const struct retention_limits *li
 		err = v ? 0 : -ENOMEM;
 	}
 	if (!err) {
-		bool limited = limits->max_size || limits->max_incidents || limits->max_age ||
-			       limits->n_quotas;
-		size_t n = list_kept(&s, v, now, limited, &report);
+		size_t n = list_kept(&s, v, now, limits, &report);
 
 		apply_limits(&s, v, n, limits, busy, n_busy, &report);
 		for (size_t i = 0; i < n; i++)

@@ -16,9 +16,14 @@
 
 #define RETENTION_QUOTAS_MAX INCIDENT_SESSIONS_MAX
 
-/* The last @max dumps by hand with this reason stay. */
+/*
+ * The last @max incidents by hand with this reason stay; or, with @of_session, the last @max
+ * incidents without a rule that have a dump of the session of this name. As an incident is removed
+ * as a whole, it stays as long as any of its sessions keeps it.
+ */
 struct retention_quota {
 	char reason[INCIDENT_REASON_MAX];
+	bool of_session;
 	uint32_t max;
 };
 
