@@ -5,7 +5,7 @@
 #include "perfdata/sample.h"
 
 /* Older kernel headers lack these. */
-#define FORMAT_LOST	      (1ULL << 4)
+#define FORMAT_LOST (1ULL << 4)
 
 static void skip_read_values(struct cursor *c, uint64_t format)
 {
@@ -77,31 +77,33 @@ static void read_user_stack(struct cursor *c, struct sample *s)
 	s->stack_size = used < size ? used : size;
 }
 
-/* The fields before READ. */
-static void read_front(struct cursor *c, uint64_t type, struct sample *s)
+struct sample_front sample__front(struct cursor *c, uint64_t type)
 {
+	struct sample_front s = { 0 };
+
 	if (type & PERF_SAMPLE_IDENTIFIER)
-		cursor__u64(c);
+		s.id = cursor__u64(c);
 	if (type & PERF_SAMPLE_IP)
-		s->ip = cursor__u64(c);
+		s.ip = cursor__u64(c);
 	if (type & PERF_SAMPLE_TID) {
-		s->pid = cursor__u32(c);
-		s->tid = cursor__u32(c);
+		s.pid = cursor__u32(c);
+		s.tid = cursor__u32(c);
 	}
 	if (type & PERF_SAMPLE_TIME)
-		s->time = cursor__u64(c);
+		s.time = cursor__u64(c);
 	if (type & PERF_SAMPLE_ADDR)
-		s->addr = cursor__u64(c);
+		s.addr = cursor__u64(c);
 	if (type & PERF_SAMPLE_ID)
-		cursor__u64(c);
+		s.id = cursor__u64(c);
 	if (type & PERF_SAMPLE_STREAM_ID)
 		cursor__u64(c);
 	if (type & PERF_SAMPLE_CPU) {
-		s->cpu = cursor__u32(c);
+		s.cpu = cursor__u32(c);
 		cursor__u32(c);
 	}
 	if (type & PERF_SAMPLE_PERIOD)
-		s->period = cursor__u64(c);
+		s.period = cursor__u64(c);
+	return s;
 }
 
 /* The fields after RAW. */
@@ -135,13 +137,21 @@ int sample__decode(const struct perf_file *f, const struct file_record *rec, str
 {
 	const struct perf_event_attr *a = &rec->event->attr;
 	struct cursor c = cursor__init(rec->h + 1, rec->h->size - sizeof(*rec->h));
+	struct sample_front front = sample__front(&c, a->sample_type);
 	struct sample s = {
 		.event = rec->event,
 		.cpumode = rec->h->misc & PERF_RECORD_MISC_CPUMODE_MASK,
+		.ip = front.ip,
+		.time = front.time,
+		.addr = front.addr,
+		.pid = front.pid,
+		.tid = front.tid,
+		.cpu = front.cpu,
 		.period = a->freq ? 0 : a->sample_period,
 	};
 
-	read_front(&c, a->sample_type, &s);
+	if (a->sample_type & PERF_SAMPLE_PERIOD)
+		s.period = front.period;
 	if (a->sample_type & PERF_SAMPLE_READ)
 		skip_read_values(&c, a->read_format);
 	if (a->sample_type & PERF_SAMPLE_CALLCHAIN)

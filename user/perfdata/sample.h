@@ -3,6 +3,7 @@
 #ifndef FRBPF_PERFDATA_SAMPLE_H
 #define FRBPF_PERFDATA_SAMPLE_H
 
+#include "perfdata/cursor.h"
 #include "perfdata/perf_file.h"
 
 struct sample { /* fields that the event lacks are 0 or NULL */
@@ -21,6 +22,15 @@ struct sample { /* fields that the event lacks are 0 or NULL */
 	const void *stack; /* the top of the stack, from the stack pointer on */
 	uint64_t stack_size;
 };
+
+/* The fields before READ; those that the event lacks are 0. */
+struct sample_front {
+	uint64_t id, ip, time /* ns */, addr, period;
+	uint32_t pid, tid, cpu;
+};
+
+/* Read them. @c: the body of a sample of an event with the sample_type @type. */
+struct sample_front sample__front(struct cursor *c, uint64_t type);
 
 /* Decode a sample; other fields (weights, branches ...) are skipped. @ret points into the
  * record. 0, or -EINVAL with a message in @err: the fields do not fit into the record. */

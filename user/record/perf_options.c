@@ -117,8 +117,8 @@ const struct perf_option perf_options[N_PERF_OPTIONS] = {
 	{ "num-thread-synthesize", 0, ARGUMENT_REQUIRED, "N", OPTION_NO_OP,
 	  "/proc is read once, at the start", .set = option__check_number },
 	{ "off-cpu", 0, ARGUMENT_NONE, NULL, OPTION_REFUSED,
-	  "write -e sched:sched_switch -g: `frbpf diff` and `perf sched "
-	  "timehist` tell the time off CPU from it" },
+	  "its sums are written when a recording ends, and a ring never does: write -e "
+	  "sched:sched_switch -g, from which `perf sched timehist` tells the time off CPU" },
 	{ "off-cpu-thresh", 0, ARGUMENT_REQUIRED, "MS", OPTION_REFUSED,
 	  "write a rule, when = offcpu > TIME, and -e sched:sched_switch -g in the session that it "
 	  "dumps (perf 6.16)" },

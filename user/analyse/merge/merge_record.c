@@ -5,36 +5,7 @@
 #include "perfdata/cursor.h"
 #include "perfdata/encode.h"
 #include "perfdata/record.h"
-
-/* The fields of a sample before those that are copied unchanged */
-struct sample_front {
-	uint64_t id, ip, task, time, addr, cpu, period;
-};
-
-static struct sample_front read_front(struct cursor *c, uint64_t type)
-{
-	struct sample_front s = { .cpu = UINT32_MAX };
-
-	if (type & PERF_SAMPLE_IDENTIFIER)
-		s.id = cursor__u64(c);
-	if (type & PERF_SAMPLE_IP)
-		s.ip = cursor__u64(c);
-	if (type & PERF_SAMPLE_TID)
-		s.task = cursor__u64(c);
-	if (type & PERF_SAMPLE_TIME)
-		s.time = cursor__u64(c);
-	if (type & PERF_SAMPLE_ADDR)
-		s.addr = cursor__u64(c);
-	if (type & PERF_SAMPLE_ID)
-		s.id = cursor__u64(c);
-	if (type & PERF_SAMPLE_STREAM_ID)
-		cursor__u64(c);
-	if (type & PERF_SAMPLE_CPU)
-		s.cpu = cursor__u64(c);
-	if (type & PERF_SAMPLE_PERIOD)
-		s.period = cursor__u64(c);
-	return s;
-}
+#include "perfdata/sample.h"
 
 static struct cursor body_of(const struct perf_event_header *h)
 {
@@ -46,7 +17,7 @@ uint64_t merge_record__time(const struct file_record *rec)
 	struct cursor c = body_of(rec->h);
 
 	if (rec->h->type == PERF_RECORD_SAMPLE)
-		return read_front(&c, rec->event->attr.sample_type).time;
+		return sample__front(&c, rec->event->attr.sample_type).time;
 	return record__time(rec->h) == UINT64_MAX ? 0 : record__time(rec->h);
 }
 
@@ -55,15 +26,19 @@ static uint32_t event_number(const struct merge_input *in, const struct file_rec
 	return rec->event - in->info->events;
 }
 
-static int add_front(const struct sample_front *s, uint64_t type, uint64_t id, struct buf *out)
+/* @type, @new_type: sample_type of the event in its file and in the result */
+static int add_front(const struct sample_front *s, uint64_t type, uint64_t new_type, uint64_t id,
+		     struct buf *out)
 {
-	uint64_t words[7] = { id, s->ip, s->task, s->time };
+	uint32_t task[2] = { s->pid, s->tid };
+	uint64_t words[7] = { id, s->ip, 0, s->time };
 	size_t n = 4;
 
-	if (type & PERF_SAMPLE_ADDR)
+	memcpy(&words[2], task, sizeof(task));
+	if (new_type & PERF_SAMPLE_ADDR)
 		words[n++] = s->addr;
-	words[n++] = s->cpu;
-	if (type & PERF_SAMPLE_PERIOD)
+	words[n++] = type & PERF_SAMPLE_CPU ? s->cpu : UINT32_MAX;
+	if (new_type & PERF_SAMPLE_PERIOD)
 		words[n++] = s->period;
 	return buf__add(out, words, n * sizeof(*words));
 }
@@ -131,11 +106,11 @@ static int append_sample(const struct merge_events *m, const struct merge_input 
 	uint64_t type = rec->event->attr.sample_type;
 	uint64_t new_type = merge_events__attr(m, in, event)->sample_type;
 	struct cursor c = body_of(rec->h);
-	struct sample_front s = read_front(&c, type);
+	struct sample_front s = sample__front(&c, type);
 	int err;
 
 	err = buf__add(out, rec->h, sizeof(*rec->h))
-		      ?: add_front(&s, new_type, merge_events__id(m, in, event, s.id), out);
+		      ?: add_front(&s, type, new_type, merge_events__id(m, in, event, s.id), out);
 	if (!err && type & PERF_SAMPLE_READ)
 		err = add_counters(m, in, event, &c, rec->event->attr.read_format, out);
 	/* an empty callchain */
