@@ -32,6 +32,7 @@
 #define FRBPF_MAX_VALUES     64	   /* buckets of a rule's histogram */
 #define FRBPF_PATH_LEN	     256   /* of a cgroup, with its NUL */
 #define FRBPF_MATCH_PATH     512   /* bytes of a path that patterns see */
+#define FRBPF_TEXT_FILE	     (2 + FRBPF_MAX_ARGS) /* text_is: the path of an open file */
 #define FRBPF_TEXT_LEN	     124   /* bytes of it in a trigger, with the NUL */
 #define FRBPF_MAX_PATH_GLOBS 64	   /* patterns on paths, of all sources together */
 #define FRBPF_TRIGGERS_SIZE  (256 * 1024) /* bytes of the trigger ring, room for 404 triggers */
@@ -144,6 +145,14 @@ enum frbpf_call_peer {
 	FRBPF_CALL_SENDTO,  /* at the fifth; without it that of the socket */
 	FRBPF_CALL_SOCKET,  /* the first argument is a socket, which knows it */
 	FRBPF_CALL_ACCEPTED, /* so is the return value */
+};
+
+/* Which argument of a system call says what file it is about. */
+enum frbpf_call_file {
+	FRBPF_CALL_NO_FILE,
+	FRBPF_CALL_PATH_FIRST,	/* a path at the first argument */
+	FRBPF_CALL_PATH_SECOND, /* at the second */
+	FRBPF_CALL_DESCRIPTOR,	/* the first argument is a descriptor */
 };
 
 enum frbpf_connect_result {
@@ -595,9 +604,9 @@ struct frbpf_trigger {
 	struct frbpf_suppressed since_last;	   /* since the previous trigger of the rule */
 	struct frbpf_part parts[FRBPF_MAX_OTHERS]; /* earlier matches of its parts; time 0: none */
 	__u64 id; /* PENDING: of the event, as in struct frbpf_followed_key */
-	/* the path of a system call, or the string that rules looked at; cut */
+	/* the path or file of a system call, or the string that rules looked at; cut */
 	char text[FRBPF_TEXT_LEN];
-	__u32 text_is; /* 0: there is none; 1: a path; 2 + n: the string of argument n */
+	__u32 text_is; /* 0: there is none; 1: a path; 2 + n: the string of argument n; or FRBPF_TEXT_FILE */
 };
 
 /* A pending event that fired a rule. Its source identifies it by `begin` and `id`. */

@@ -144,6 +144,7 @@ static __always_inline void match_measured(struct match *m, const struct measure
 	m->text = 0;
 	m->no_text = 0;
 	m->path_at = 0;
+	m->file_at = 0;
 }
 
 /* The same in `scratch`. Never NULL, but the verifier does not know that. */

@@ -105,12 +105,12 @@ __noinline int cgroup_path(__u64 cgroup, struct path_text *out)
 }
 
 /*
- * Write the path of the executable as /proc/PID/exe shows it to a process with the same mounts and
- * without a chroot. It is empty for an exiting task that has given up its memory, @mm.
+ * Write the path of an open file as /proc/PID/fd shows it to a process with the same mounts and
+ * without a chroot.
  */
-__noinline int exe_path(__u64 mm, struct path_text *out)
+__noinline int file_path(__u64 addr, struct path_text *out)
 {
-	struct file *file = BPF_CORE_READ((struct mm_struct *)mm, exe_file);
+	struct file *file = (struct file *)addr;
 	struct path_walk *w = walk_begin(out);
 	struct dentry *dentry, *parent;
 	struct mount *mount, *above;
@@ -139,6 +139,12 @@ __noinline int exe_path(__u64 mm, struct path_text *out)
 	if (i < PATH_STEPS)
 		path_join(out, w);
 	return 0;
+}
+
+/* The same of the executable. It is empty for an exiting task that has given up its memory, @mm. */
+__noinline int exe_path(__u64 mm, struct path_text *out)
+{
+	return file_path((__u64)BPF_CORE_READ((struct mm_struct *)mm, exe_file), out);
 }
 
 /* What a step of the automaton reads. */

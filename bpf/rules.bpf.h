@@ -21,8 +21,26 @@
 #include "rates.bpf.h"
 #include "shares.bpf.h"
 
+/* What the event is about: the path or file of a call, or a string. Nobody else uses MATCH_CALL_PATH if there is none. */
+static __always_inline void trigger_text(struct frbpf_trigger *t, struct match *m)
+{
+	struct path_text *text = &m->path[MATCH_SUBJECT][MATCH_CALL_PATH];
+
+	t->text[0] = '\0';
+	t->text_is = m->no_text ? 0 : m->text;
+	if (!t->text_is && m->file_at) {
+		file_path(m->file_at, text);
+		t->text_is = text->text[0] ? FRBPF_TEXT_FILE : 0;
+	}
+	if (t->text_is)
+		bpf_probe_read_kernel_str(t->text, sizeof(t->text), text->text);
+	else if (m->path_at && bpf_probe_read_user_str(t->text, sizeof(t->text),
+						       (void *)m->path_at) > 0)
+		t->text_is = 1;
+}
+
 static __always_inline void trigger_fill(struct frbpf_trigger *t, const struct frbpf_rule *rule,
-					 const struct match *m)
+					 struct match *m)
 {
 	t->tag = FRBPF_TAG_TRIGGER;
 	t->source = m->source;
@@ -38,14 +56,7 @@ static __always_inline void trigger_fill(struct frbpf_trigger *t, const struct f
 	task_record(&t->subject, m->val[MATCH_SUBJECT]);
 	task_record(&t->current, m->val[MATCH_CURRENT]);
 	__builtin_memcpy(t->args, m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG], sizeof(t->args));
-	t->text[0] = '\0';
-	t->text_is = m->no_text ? 0 : m->text;
-	if (t->text_is)
-		bpf_probe_read_kernel_str(t->text, sizeof(t->text),
-					  m->path[MATCH_SUBJECT][MATCH_CALL_PATH].text);
-	else if (m->path_at && bpf_probe_read_user_str(t->text, sizeof(t->text),
-						       (void *)m->path_at) > 0)
-		t->text_is = 1;
+	trigger_text(t, m);
 }
 
 /* ---- rules about others ---- */

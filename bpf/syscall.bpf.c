@@ -35,6 +35,7 @@ char LICENSE[] SEC("license") = "GPL";
 /* uapi/linux/stat.h */
 #define S_IFMT	 0170000
 #define S_IFDIR	 0040000
+#define S_IFCHR	 0020000
 #define S_IFBLK	 0060000
 #define S_IFREG	 0100000
 #define S_IFSOCK 0140000
@@ -68,8 +69,8 @@ struct {
  */
 __u64 watched_since[FRBPF_KEY_MAX];
 
-/* The argument of each call that is the path for rules: 1 the first, 2 the second, 0 none. */
-const volatile __u8 path_args[FRBPF_KEY_MAX];
+/* enum frbpf_call_file of each call. */
+const volatile __u8 file_args[FRBPF_KEY_MAX];
 
 /* enum frbpf_call_peer of each call. */
 const volatile __u8 peers[FRBPF_KEY_MAX];
@@ -169,6 +170,21 @@ static __always_inline bool waits_at_fd(struct task_struct *task, struct pt_regs
 	return type != S_IFREG && type != S_IFDIR && type != S_IFBLK;
 }
 
+/* Note the open file that the call is about: a trigger builds its path. Pipes, sockets and the like have none. */
+static __always_inline void take_file(struct match *m, struct task_struct *task,
+				      struct pt_regs *regs, __u32 nr)
+{
+	struct file *file;
+	__u32 type;
+
+	if (file_args[nr % FRBPF_KEY_MAX] != FRBPF_CALL_DESCRIPTOR)
+		return;
+	file = file_of(task, syscall_first_arg(regs));
+	type = BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT;
+	if (type == S_IFREG || type == S_IFDIR || type == S_IFBLK || type == S_IFCHR)
+		m->file_at = (__u64)file;
+}
+
 /*
  * Read the path from the memory of the program if rules look at it; otherwise only a trigger reads
  * it. It is lost after exec, or if that memory is swapped out.
@@ -179,9 +195,9 @@ static __always_inline void take_path(struct match *m, struct pt_regs *regs, __u
 	unsigned long at = 0;
 
 	path->text[0] = '\0';
-	if (path_args[nr % FRBPF_KEY_MAX] == 1)
+	if (file_args[nr % FRBPF_KEY_MAX] == FRBPF_CALL_PATH_FIRST)
 		at = syscall_first_arg(regs);
-	else if (path_args[nr % FRBPF_KEY_MAX] == 2)
+	else if (file_args[nr % FRBPF_KEY_MAX] == FRBPF_CALL_PATH_SECOND)
 		at = syscall_second_arg(regs);
 	if (!(control.bank[m->bank & 1].fields & 1U << FRBPF_FIELD_PATH))
 		m->path_at = at;
@@ -314,6 +330,7 @@ static __always_inline void check_call(struct task_struct *task, struct pt_regs 
 	m->ret = ret;
 	m->waits = key_in((const __u64 *)reading, nr) && waits_at_fd(task, regs);
 	take_path(m, regs, nr);
+	take_file(m, task, regs, nr);
 	take_peer(m, task, regs, nr, ret, true);
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_RET][0] = ret;
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_SYSCALL][0] = nr;
@@ -387,6 +404,7 @@ int sc_look(struct bpf_iter__task *ctx)
 	/* memory of another task cannot be read here */
 	m->path[MATCH_SUBJECT][MATCH_CALL_PATH].text[0] = '\0';
 	m->waits = key_in((const __u64 *)reading, nr) && waits_at_fd(task, regs);
+	take_file(m, task, regs, nr);
 	take_peer(m, task, regs, nr, -1, false);
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_SYSCALL][0] = nr;
 	if (call_lasts(call, regs) && *(volatile __u64 *)&call->begin == begin)

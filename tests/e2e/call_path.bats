@@ -134,3 +134,48 @@ ftruncate(...) = -1 EBADF"
 	run -0 frbpf show
 	[[ $output == *"waits in   openat of \"$BATS_TEST_TMPDIR/nobody writes\", at "* ]] || fail "$output"
 }
+
+hangs_in_flock() {
+	frbpf ls 2>&1 | grep -qw lock
+}
+
+@test "the manifest names the file of a descriptor, when the call has ended and while it hangs" {
+	write_rules <<-EOF
+		[daemon]
+		merge = 0
+
+		[rule-sync]
+		when = syscall:fsync,fdatasync > 1ns
+		if = comm == "$victim"
+
+		[rule-pipe]
+		when = syscall:write > 1ns
+		if = comm == "$victim"
+
+		[rule-lock]
+		when = pending(syscall:flock) > 100ms
+		if = comm == "$victim"
+	EOF
+	frbpf_load >/dev/null
+	exec 9>"$BATS_TEST_TMPDIR/locked"
+	flock 9
+	# shellcheck disable=SC2016 # of perl
+	perl -MFcntl=:flock -MIO::Handle -e '
+		$0 = $ARGV[0];
+		open(F, ">", "$ARGV[1]/synced") or die;
+		F->sync or die;
+		open(L, "<", "$ARGV[1]/locked") or die;
+		pipe(R, W);
+		syswrite(W, "x");
+		flock(L, LOCK_EX) or die;
+	' "$victim" "$BATS_TEST_TMPDIR" 3>&- 9>&- &
+	locker=$!
+	wait_until 20 hangs_in_flock || fail "no incident of flock: $(frbpf ls)"
+	exec 9>&-
+	wait "$locker"
+	frbpf_stop >/dev/null
+	jq -rs '[.[] | (.triggers + .merged)[]] | unique_by(.rule)[] | .call' "$BASE"/incidents/*.json >"$BATS_TEST_TMPDIR/calls"
+	same "calls" "$(<"$BATS_TEST_TMPDIR/calls")" "flock(<$BATS_TEST_TMPDIR/locked>)
+write(...) = 1
+fsync(<$BATS_TEST_TMPDIR/synced>) = 0"
+}

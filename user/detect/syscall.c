@@ -21,7 +21,7 @@ static int syscall_load(struct source *s, const struct source_env *env)
 	for (int i = 0; i < FRBPF_KEY_WORDS; i++)
 		skel->rodata->reading[i] = reading[i];
 	for (int nr = 0; nr < FRBPF_KEY_MAX; nr++)
-		skel->rodata->path_args[nr] = syscall__path_arg(nr);
+		skel->rodata->file_args[nr] = syscall__file_arg(nr);
 	for (int nr = 0; nr < FRBPF_KEY_MAX; nr++)
 		skel->rodata->peers[nr] = syscall__peer(nr);
 	err = source__prepare(s, skel->obj, env);

@@ -320,7 +320,10 @@ static int check_call_path(const struct rule_conf *rule, const struct source_tex
 	if (when->source != FRBPF_SOURCE_SYSCALL)
 		return 0;
 	for (int nr = 0; nr < FRBPF_KEY_MAX; nr++) {
-		if (when->keys[nr / 64] >> (nr % 64) & 1 && syscall__path_arg(nr))
+		enum frbpf_call_file arg = syscall__file_arg(nr);
+
+		if (when->keys[nr / 64] >> (nr % 64) & 1 &&
+		    (arg == FRBPF_CALL_PATH_FIRST || arg == FRBPF_CALL_PATH_SECOND))
 			return 0;
 	}
 	return diags__error(d, src, rule->when_span, "none of these calls takes a path");

@@ -40,6 +40,17 @@ static const char *const path_second[] = {
 	"readlinkat", "renameat",	   "renameat2",	 "statx",     "unlinkat",  "utimensat",
 };
 
+/* Calls that work on, or wait for, the file of the descriptor that is their first argument. */
+static const char *const descriptor_first[] = {
+	"accept",     "accept4",   "connect",	"copy_file_range", "epoll_pwait",     "epoll_wait",
+	"fadvise64",  "fallocate", "fchmod",	"fchown",	   "fcntl",	      "fdatasync",
+	"fgetxattr",  "flock",	   "fsetxattr", "fstat",	   "fstatfs",	      "fsync",
+	"ftruncate",  "getdents",  "getdents64", "ioctl",	   "lseek",	      "pread64",
+	"preadv",     "preadv2",   "pwrite64",	"pwritev",	   "pwritev2",	      "read",
+	"readahead",  "readv",	   "recvfrom",	"recvmsg",	   "sendfile",	      "sendmsg",
+	"sendto",     "splice",	   "syncfs",	"sync_file_range", "write",	      "writev",
+};
+
 /* Calls on sockets: where they have the address of the other side. */
 static const struct {
 	const char *name;
@@ -74,15 +85,19 @@ enum syscall_kind syscall__kind(const char *name)
 	return is_one_of(endless, ARRAY_SIZE(endless), name) ? SYSCALL_ENDLESS : SYSCALL_WORKS;
 }
 
-unsigned int syscall__path_arg(int nr)
+enum frbpf_call_file syscall__file_arg(int nr)
 {
 	const char *name = syscall__name(nr);
 
 	if (!name)
-		return 0;
+		return FRBPF_CALL_NO_FILE;
 	if (is_one_of(path_first, ARRAY_SIZE(path_first), name))
-		return 1;
-	return is_one_of(path_second, ARRAY_SIZE(path_second), name) ? 2 : 0;
+		return FRBPF_CALL_PATH_FIRST;
+	if (is_one_of(path_second, ARRAY_SIZE(path_second), name))
+		return FRBPF_CALL_PATH_SECOND;
+	return is_one_of(descriptor_first, ARRAY_SIZE(descriptor_first), name) ?
+		       FRBPF_CALL_DESCRIPTOR :
+		       FRBPF_CALL_NO_FILE;
 }
 
 enum frbpf_call_peer syscall__peer(int nr)

@@ -169,8 +169,8 @@ enum syscall_kind {
 	SYSCALL_ENDLESS, /* never returns */
 };
 enum syscall_kind syscall__kind(const char *name);
-/* Get which argument of the call @nr is a path: 1 or 2; 0: neither. */
-unsigned int syscall__path_arg(int nr);
+/* Get which argument of the call @nr says what file it is about. */
+enum frbpf_call_file syscall__file_arg(int nr);
 /* Get where the call @nr has the address of its other side, if it is on a socket. */
 enum frbpf_call_peer syscall__peer(int nr);
 /* Set the bits of all calls of these kinds (a bit for each enum syscall_kind). */

@@ -21,6 +21,7 @@ static int add_call_args(struct buf *b, const struct incident_trigger *it)
 	struct trigger_arg args[TRIGGER_ARGS_MAX];
 	size_t n = trigger_args__get(it, args);
 	const struct trigger_arg *path = arg_named(args, n, "path"),
+				 *file = arg_named(args, n, "file"),
 				 *peer = arg_named(args, n, "peer"),
 				 *port = arg_named(args, n, "port");
 	bool is_v6 = peer && strchr(peer->text, ':');
@@ -28,6 +29,9 @@ static int add_call_args(struct buf *b, const struct incident_trigger *it)
 	if (path)
 		return buf__printf(b, "\"%s\"%s", path->text,
 				   strlen(path->text) == FRBPF_TEXT_LEN - 1 ? "..." : "");
+	if (file)
+		return buf__printf(b, "<%s%s>", file->text,
+				   strlen(file->text) == FRBPF_TEXT_LEN - 1 ? "..." : "");
 	if (peer && port)
 		return buf__printf(b, "%s%s%s:%s", is_v6 ? "[" : "", peer->text, is_v6 ? "]" : "",
 				   port->text);

@@ -120,12 +120,13 @@ static size_t add_named(const struct frbpf_trigger *t, const struct rule_args *a
 	return n;
 }
 
-/* Add the path of a system call, or the string that rules looked at. */
+/* Add the path or file of a system call, or the string that rules looked at. */
 static size_t add_text(const struct frbpf_trigger *t, struct trigger_arg *ret, size_t n)
 {
 	static const char *const names[] = { NULL,	    "path",	 "str(arg0)", "str(arg1)",
 					     "str(arg2)", "str(arg3)", "str(arg4)", "str(arg5)",
-					     "str(arg6)", "str(arg7)" };
+					     "str(arg6)", "str(arg7)",
+					     [FRBPF_TEXT_FILE] = "file" };
 
 	if (!t->text_is || t->text_is >= ARRAY_SIZE(names))
 		return n;

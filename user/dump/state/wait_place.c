@@ -16,24 +16,6 @@
 #define WCHAN_MAX 128 /* bytes, as KSYM_NAME_LEN once was */
 #define CALL_PATH_MAX 512 /* bytes */
 
-/* Calls that wait for the file of their first argument. */
-static const char *const of_file[] = {
-	"read",	    "write",	       "pread64",   "pwrite64",	 "readv",      "writev",
-	"preadv",   "pwritev",	       "preadv2",   "pwritev2",	 "fsync",      "fdatasync",
-	"syncfs",   "sync_file_range", "fallocate", "ftruncate", "getdents64", "ioctl",
-	"flock",    "fcntl",	       "connect",   "accept",	 "accept4",    "sendto",
-	"recvfrom", "sendmsg",	       "recvmsg",   "sendfile",	 "epoll_wait", "epoll_pwait",
-};
-
-static bool waits_for_file(const char *call)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(of_file); i++) {
-		if (!strcmp(of_file[i], call))
-			return true;
-	}
-	return false;
-}
-
 /* The file of descriptor @fd as /proc shows it; NULL: it is closed. */
 static json_t *file_name(int dir, unsigned int fd)
 {
@@ -48,15 +30,15 @@ static json_t *file_name(int dir, unsigned int fd)
 /* The path that the call was given, from the memory of the task; NULL: it has none, or it is gone. */
 static json_t *call_path(struct examiner *e, pid_t tid, int dir, const struct task_call *call)
 {
-	unsigned int arg = syscall__path_arg((int)call->number);
+	enum frbpf_call_file arg = syscall__file_arg((int)call->number);
 	char path[CALL_PATH_MAX];
 	struct proc_stat s;
 	ssize_t len;
 
-	if (!arg || arg > ARRAY_SIZE(call->args) || !call->args[arg - 1])
+	if (arg != FRBPF_CALL_PATH_FIRST && arg != FRBPF_CALL_PATH_SECOND)
 		return NULL;
-	len = examiner__read_task(e, tid, EXAMINE_TASK_MEMORY, call->args[arg - 1], path,
-				  sizeof(path));
+	len = examiner__read_task(e, tid, EXAMINE_TASK_MEMORY,
+				  call->args[arg == FRBPF_CALL_PATH_SECOND], path, sizeof(path));
 	if (len <= 0 || proc_file__stat(dir, &s)) /* once it has ended the tid may be another's */
 		return NULL;
 	return json_text(path, (size_t)len);
@@ -72,7 +54,9 @@ static void add_call(json_t *o, struct examiner *e, pid_t tid, int dir)
 		return;
 	name = syscall__name((int)call.number);
 	json_object_set_new(o, "syscall", name ? json_string(name) : json_integer(call.number));
-	file = name && waits_for_file(name) ? file_name(dir, (unsigned int)call.args[0]) : NULL;
+	file = syscall__file_arg((int)call.number) == FRBPF_CALL_DESCRIPTOR
+		       ? file_name(dir, (unsigned int)call.args[0])
+		       : NULL;
 	if (file)
 		json_object_set_new(o, "file", file);
 	path = call_path(e, tid, dir, &call);
