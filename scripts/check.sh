@@ -35,7 +35,7 @@ E2E_LIMIT=300	 # s, per test
 E2E_FILE_LIMIT=1200
 LANES=4 # of tests that mostly wait
 UNSTEADY_LIMIT=3
-SAN_DEFAULT="check dump spike tracepoint hostile hung"
+SAN_DEFAULT="check dump spike tracepoint hostile bait hung"
 FUZZ_TIME=${FUZZ_TIME:-3}
 
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/frbpf-check.XXXXXX") || exit 1

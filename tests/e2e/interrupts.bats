@@ -3,6 +3,7 @@
 # Long interrupts, compared with perf's records of the same ones.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
 load helpers
 
 setup() {

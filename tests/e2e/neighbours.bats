@@ -73,8 +73,9 @@ players() {
 	record_pingpong "$file" raw_syscalls:sys_enter,raw_syscalls:sys_exit
 	no_lost "$file"
 	nr=$(json "$pingpong" .write_nr)
+	events "$file" 'raw_syscalls:sys_e[a-z]*' | grep -F "NR $nr " >"$BATS_TEST_TMPDIR/both"
 	for event in sys_enter sys_exit; do
-		events "$file" "raw_syscalls:$event" >"$BATS_TEST_TMPDIR/events"
+		grep -F "raw_syscalls:$event" "$BATS_TEST_TMPDIR/both" >"$BATS_TEST_TMPDIR/events"
 		while read -r tid begin end _ writes; do
 			seen=$(count_events "$BATS_TEST_TMPDIR/events" "$tid" "$begin" "$end" "NR $nr ")
 			same "$event of write in $tid" "$seen" "$writes"

@@ -3,6 +3,7 @@
 # psi: the kernel's pressure stall triggers, with real pressure.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
 load helpers
 
 setup() {
@@ -45,11 +46,12 @@ no_more_than_counted() { # VALUE COUNTED THRESHOLD: ns
 	between "$1" 0 $(($2 > $3 ? $2 : $3)) "the value, beside total="
 }
 
-# More threads than CPUs, for SECONDS, in the cgroup if there is one.
+# More threads than CPUs, for SECONDS, in the cgroup if there is one. They wait for each other, and with SCHED_IDLE take
+# no CPU time from others.
 hog() { # SECONDS
 	(
 		[[ ! $group ]] || echo "$BASHPID" >"$group/cgroup.procs"
-		exec "$WORKLOADS/burn" --seconds "$1" --threads $(($(nproc) * 3)) 3>&- >/dev/null
+		exec chrt -i 0 "$WORKLOADS/burn" --seconds "$1" --threads $(($(nproc) * 3)) 3>&- >/dev/null
 	) &
 	pids+=("$!")
 }

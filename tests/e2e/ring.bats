@@ -3,6 +3,7 @@
 # ring = T: rings sized by the measured rate.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
 load helpers
 
 setup() {

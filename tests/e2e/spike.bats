@@ -4,6 +4,7 @@
 # Values are compared with the workload's own; nothing is expected of the machine's speed.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
 load helpers
 
 setup() {
