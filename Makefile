@@ -160,7 +160,7 @@ $(O)/tests/helpers/%: tests/helpers/%.c $(LIB)
 # A fuzz target is built with the sanitizers, together with the sources it names in its first lines:
 #   /* fuzz-sources: user/rules/config.c ... */
 # Each source is compiled once for all targets. What these need besides comes from the library, without sanitizers.
-FUZZ_FLAGS := -std=gnu11 -D_GNU_SOURCE -g -O1 -Iuser -Ibpf -Itests/fuzz -I$(O)/gen -fno-sanitize-recover=all -MMD -MP
+FUZZ_FLAGS := -std=gnu11 -D_GNU_SOURCE -g1 -O1 -Iuser -Ibpf -Itests/fuzz -I$(O)/gen -fno-sanitize-recover=all -MMD -MP
 fuzz_srcs = $(wildcard $(shell sed -n 's|.*fuzz-sources: *\(.*\) \*/|\1|p' tests/fuzz/$(1).c))
 fuzz_objs = $(addprefix $(O)/fuzz/,$(addsuffix .o,$(basename $(call fuzz_srcs,$(1)))))
 

@@ -333,7 +333,7 @@ make_values() {
 	often psi 'psi:cpu some > 1ms in 2s'
 	"$FRBPF" check --json --live 7s "$RULES" </dev/null >"$BATS_TEST_TMPDIR/live" 2>"$BATS_TEST_TMPDIR/live.err" 3>&- &
 	pid=$!
-	"$WORKLOADS/burn" --seconds 8 --threads $((2 * $(nproc))) >/dev/null
+	chrt -i 0 "$WORKLOADS/burn" --seconds 8 --threads $((2 * $(nproc))) >/dev/null
 	wait "$pid"
 	jq -e '.live.rules[0].fires == "always"' "$BATS_TEST_TMPDIR/live" || fail "$(jq -c .live "$BATS_TEST_TMPDIR/live")"
 }

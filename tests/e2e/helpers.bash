@@ -156,12 +156,14 @@ daemon_pid() {
 
 # --- waiting
 
+# Asks again and again, ever less often up to ten times a second: what is asked takes CPU time from what is awaited.
 wait_until() { # SECONDS COMMAND...
-	local deadline=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000))
+	local deadline=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000)) ms=20
 	shift
 	until "$@"; do
 		((${EPOCHREALTIME/[.,]/} < deadline)) || return 1
-		sleep 0.02
+		sleep "0.$(printf %03d "$ms")"
+		((ms = ms * 5 / 4 < 100 ? ms * 5 / 4 : 100))
 	done
 }
 
