@@ -138,6 +138,34 @@ same_rules() { # WHEN, of those of all rates
 		fail "$(cat "$BATS_TEST_TMPDIR/refused")"
 }
 
+@test "check --live hears messages of applications, unless a recorder does" {
+	need_root
+	need_btf
+	write_rules <<-EOF
+		[rule-job]
+		when = app:job > 20ms
+		if = size > 3
+	EOF
+	# shellcheck disable=SC2016 # of the inner shell
+	WORKLOADS=$WORKLOADS RULES=$RULES unshare -m bash -c 'mkdir -p /run/frbpf && mount -t tmpfs -o mode=755 t /run/frbpf && . "$1"' - /dev/stdin <<-'EOF'
+		cd "$BATS_TEST_TMPDIR"
+		timeout -k 5 60 "$FRBPF" check --live 100s --json "$RULES" >answer 2>messages </dev/null 3>&- &
+		checker=$!
+		until grep -q 'watching for' messages; do kill -0 $checker || exit 1; sleep 0.02; done
+		for size in 1 2 3 4 5 6; do
+			echo "job 2${size}ms size=$size" | "$WORKLOADS/app_send" /run/frbpf/app >/dev/null
+		done
+		# another cannot
+		timeout -k 5 60 "$FRBPF" check --live 10ms "$RULES" >deaf 2>&1 || exit 2
+		kill -INT $checker
+		wait $checker
+	EOF
+	jq -e '(.live.rules[0].matched == 3) and (.left_out | any(test("messages")) | not)' "$BATS_TEST_TMPDIR/answer" ||
+		fail "$(cat "$BATS_TEST_TMPDIR/answer")"
+	grep -qx 'not checked: messages of applications: they go to the recorder that listens at /run/frbpf/app' \
+		"$BATS_TEST_TMPDIR/deaf" || fail "$(cat "$BATS_TEST_TMPDIR/deaf")"
+}
+
 @test "tune reports what it cannot measure, at its place" {
 	run -1 "$FRBPF" tune 'syscall:fsink'
 	[[ $output == *"unknown system call 'fsink' (did you mean"* ]]

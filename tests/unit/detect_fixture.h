@@ -66,7 +66,8 @@ static inline const char *subject_name(void)
 {
 	static char name[FRBPF_COMM_LEN];
 
-	snprintf(name, sizeof(name), "frbpf-%d", test_pid());
+	if (!name[0]) /* many threads may come at once later */
+		snprintf(name, sizeof(name), "frbpf-%d", test_pid());
 	return name;
 }
 

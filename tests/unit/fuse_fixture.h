@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -59,6 +60,7 @@ static inline void fuse_serve(struct fuse_server *s)
 	struct fuse_attr_out *attr = out;
 	struct fuse_entry_out *entry = out;
 	const struct fuse_read_in *range = arg;
+	const struct fuse_write_in *written = arg;
 	ssize_t n;
 
 	memset(s->reply, 0, sizeof(*entry) + sizeof(struct fuse_out_header));
@@ -96,6 +98,10 @@ static inline void fuse_serve(struct fuse_server *s)
 			  range->offset);
 		fuse_reply(s, in->unique, n < 0 ? -EIO : 0, n < 0 ? 0 : n);
 		break;
+	case FUSE_WRITE: /* forgotten */
+		*(struct fuse_write_out *)out = (struct fuse_write_out){ .size = written->size };
+		fuse_reply(s, in->unique, 0, sizeof(struct fuse_write_out));
+		break;
 	case FUSE_STATFS:
 		((struct fuse_statfs_out *)out)->st.blocks = 1;
 		fuse_reply(s, in->unique, 0, sizeof(struct fuse_statfs_out));
@@ -121,7 +127,8 @@ static inline void fuse_run(int dev, const char *content)
 	static struct fuse_server s;
 	struct stat st;
 
-	close_range(3, dev - 1, 0); /* descriptors of the test */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody must wait when the test was killed */
+	close_range(3, dev - 1, 0);	  /* descriptors of the test */
 	close_range(dev + 1, ~0U, 0);
 	s.dev = dev;
 	s.file = open(content, O_RDONLY | O_CLOEXEC);

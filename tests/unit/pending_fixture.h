@@ -3,7 +3,6 @@
 #ifndef TESTS_UNIT_PENDING_FIXTURE_H
 #define TESTS_UNIT_PENDING_FIXTURE_H
 
-
 #include "common/clock.h"
 #include "detect_fixture.h"
 
@@ -77,7 +76,7 @@ static inline void take_end(const struct frbpf_ended *e, void *arg)
 	ends->n++;
 }
 
-/* Wait for @n ends. Triggers that come meanwhile are dropped. */
+/* Wait for @n ends; there may be more. Triggers that come meanwhile are dropped. */
 static inline struct ends await_ends(struct detectors *d, int n)
 {
 	uint64_t until = now_ns() + LONG_MS * MS;
@@ -90,7 +89,7 @@ static inline struct ends await_ends(struct detectors *d, int n)
 		usleep(1000);
 	}
 	detectors__on_ended(d, NULL, NULL);
-	assert_int_equal(ends.n, n);
+	assert_true(ends.n >= n);
 	return ends;
 }
 

@@ -22,6 +22,7 @@
 #include "detect/engine/cgroups.h"
 #include "detect/engine/patterns.h"
 #include "detect/engine/rule_table.h"
+#include "random_draw.h"
 #include "engine_test.skel.h"
 
 #define EXPRESSIONS 10000
@@ -43,16 +44,6 @@ struct batch {
 	struct cgroups *cgroups;
 	struct slots in_force; /* the patterns of the last batch */
 };
-
-static uint64_t seed = 20261120;
-
-static unsigned int draw(unsigned int n)
-{
-	seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
-	return (seed >> 33) % n;
-}
-
-#define PICK(list) list[draw(ARRAY_SIZE(list))]
 
 static const char *const names[] = {
 	"", "a", "ab", "abab", "bash", "fifteen-letters", "kworker/0:1H"

@@ -10,21 +10,12 @@
 #include <sys/socket.h>
 
 #include "rules/rule_trial.h"
+#include "random_draw.h"
 #include "user_probe_fixture.h"
 
 #define BATCHES 4
 #define RULES	12
 #define CALLS	240
-
-static uint64_t seed = 20261128;
-
-static unsigned int draw(unsigned int n)
-{
-	seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
-	return (seed >> 33) % n;
-}
-
-#define PICK(list) list[draw(ARRAY_SIZE(list))]
 
 enum act { OPEN, CONNECT, SEND, TEXT, PROBE };
 

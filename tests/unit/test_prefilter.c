@@ -14,20 +14,11 @@
 #include "common/cleanup.h"
 #include "detect/engine/prefilter.h"
 #include "rules/expr.h"
+#include "random_draw.h"
 
 #define ROUNDS	  20000
 #define EVENTS	  20
 #define MAX_RULES 4
-
-static uint64_t seed = 20261121;
-
-static unsigned int draw(unsigned int n)
-{
-	seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
-	return (seed >> 33) % n;
-}
-
-#define PICK(list) list[draw(ARRAY_SIZE(list))]
 
 static const int64_t numbers[] = {
 	INT64_MIN, INT64_MIN + 1, -65,		 -64,	   -1, 0, 1, 2, 3, 62, 63, 64,

@@ -26,6 +26,7 @@
 #include "detect/engine/together.h"
 #include "engine_test.skel.h"
 #include "rules/rule_trial.h"
+#include "random_draw.h"
 
 #define STREAMS 150
 #define EVENTS	200
@@ -55,16 +56,6 @@ struct stream {
 	struct together together;
 	struct trial_parts parts[RULES * WHEN_MAX_PARTS]; /* of each unit */
 };
-
-static uint64_t seed = 20261127;
-
-static unsigned int draw(unsigned int n)
-{
-	seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
-	return (seed >> 33) % n;
-}
-
-#define PICK(list) list[draw(ARRAY_SIZE(list))]
 
 static const char *const names[] = { "a", "ab", "bash" };
 static const char *const conditions[] = {

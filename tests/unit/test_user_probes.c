@@ -543,6 +543,64 @@ static void test_prefilter(void **state)
 	detectors__free(d);
 }
 
+/* ---- strings of a call ---- */
+
+WATCHED long watched_text(const char *text, long n);
+WATCHED long watched_text(const char *text, long n)
+{
+	__asm__ volatile("" : "+r"(text), "+r"(n));
+	return n;
+}
+
+static void call_with_texts(struct findings *f, long unused)
+{
+	/* on the stack: in a new process, pages of constants may not be loaded */
+	char api[] = "api.example.com", org[] = "example.org", empty[] = "";
+
+	set_name(subject_name());
+	watched_text(api, 1);
+	watched_text(org, 2);
+	watched_text(empty, 3);
+	watched_text((const char *)8, 4); /* cannot be read */
+}
+
+static struct rule_conf text_rule(uint64_t id, const char *when, const char *and)
+{
+	char condition[96];
+
+	snprintf(condition, sizeof(condition), "comm == \"%s\" && %s", subject_name(), and);
+	return rule_when(id, when, condition);
+}
+
+static void test_call_texts(void **state)
+{
+	struct rule_conf rules[] = {
+		text_rule(10, "uprobe:SELF:watched_text", "str(arg0) ~ \"*.example.com\""),
+		text_rule(11, "uprobe:SELF:watched_text", "str(arg0) != \"example.org\""),
+		text_rule(12, "uprobe:SELF:watched_text > 1ns",
+			   "str(arg0) == \"example.org\""),
+	};
+	uint32_t slots[ARRAY_SIZE(rules)];
+	struct detectors_stats stats;
+	struct detectors *d;
+	struct sink got;
+
+	SKIP_UNLESS_UPROBES();
+	d = detectors_with(rules, ARRAY_SIZE(rules), slots);
+	assert_int_equal(await(spawn(call_with_texts, NULL, 0)), 0);
+	got = collect(d, 20000);
+	assert_int_equal(got.v[0].rule_id, 10);
+	assert_int_equal(got.v[0].text_is, 2);
+	assert_string_equal(got.v[0].text, "api.example.com");
+	assert_int_equal(matched(d, slots[0]), 1);
+	assert_int_equal(matched(d, slots[1]), 2); /* the first, and the empty one */
+	assert_int_equal(matched(d, slots[2]), 1);
+	detectors__stats(d, &stats);
+	assert_int_equal(stats.texts_unread, 2); /* of the hit and of the call */
+	detectors__free(d);
+	free_rules(rules, ARRAY_SIZE(rules));
+}
+
 static void test_verified_instructions(void **state)
 {
 	static const char *const whens[] = { "uprobe:SELF:watched_six",
@@ -629,6 +687,7 @@ int main(void)
 		cmocka_unit_test(test_longjmp),
 		cmocka_unit_test(test_usdt),
 		cmocka_unit_test(test_usdt_texts),
+		cmocka_unit_test(test_call_texts),
 		cmocka_unit_test(test_preempted),
 		cmocka_unit_test(test_suppressed),
 		cmocka_unit_test(test_prefilter),

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The sources of pending events, for test_pending_cases.c: how a child of the test hangs in each of
+ * them until it is let go, and how it is in them for a given time.
+ */
+#ifndef TESTS_UNIT_PENDING_SOURCES_H
+#define TESTS_UNIT_PENDING_SOURCES_H
+
+#include <dirent.h>
+#include <errno.h>
+#include <sched.h>
+#include <time.h>
+
+#include "fuse_fixture.h"
+#include "loop_device.h"
+#include "memory_group.h"
+#include "pending_fixture.h"
+#include "user_probe_fixture.h"
+
+struct pending_source {
+	const char *name;
+	const char *when;      /* "SELF" stands for this program */
+	const char *condition; /* "" or "&& ..." */
+	uint64_t threshold;    /* ms: longer than anything else that a child with that name does */
+	long (*hang)(long what, long fd); /* until a byte comes from @fd, or let_go() */
+	void (*rest)(long ns);
+	bool (*begin)(void);	   /* may be NULL. False: not possible here */
+	bool (*again)(void);	   /* after let_go(), before the next one hangs; may be NULL */
+	void (*end)(void);	   /* may be NULL */
+	void (*let_go)(pid_t pid); /* NULL: a byte for each */
+	size_t n_at_once;	   /* children whose rests do not hold up each other */
+	bool fuzzy;		   /* a task may be in it at other times, too */
+};
+
+static inline void rest(long ns)
+{
+	const struct timespec ts = { 0, ns };
+
+	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
+}
+
+/* ---- calls, sleeps, spans, functions: children read from a pipe ---- */
+
+static inline long hang_in_call(long what, long fd)
+{
+	char c;
+
+	return syscall(SYS_read, (int)fd, &c, 1);
+}
+
+/* The parent of a vfork() is in uninterruptible sleep until the child has ended. */
+static inline long hang_blocked(long what, long fd)
+{
+	signal(SIGCHLD, SIG_IGN);
+	if (vfork())
+		return 0;
+	set_name("frbpf-vchild");
+	hang_in_call(what, fd);
+	_exit(0);
+}
+
+static inline void rest_blocked(long ns)
+{
+	signal(SIGCHLD, SIG_IGN);
+	if (vfork())
+		return;
+	rest(ns);
+	_exit(0);
+}
+
+WATCHED void watched_begin(void);
+WATCHED void watched_begin(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+WATCHED void watched_end(void);
+WATCHED void watched_end(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+static inline long hang_in_span(long what, long fd)
+{
+	watched_begin();
+	hang_in_call(what, fd);
+	watched_end();
+	return 0;
+}
+
+static inline void rest_in_span(long ns)
+{
+	watched_begin();
+	rest(ns);
+	watched_end();
+}
+
+/* @fd < 0: for @what ns. */
+WATCHED long watched_call(long what, long fd);
+WATCHED long watched_call(long what, long fd)
+{
+	if (fd < 0)
+		rest(what);
+	else
+		hang_in_call(what, fd);
+	return what + fd;
+}
+
+static inline void rest_in_function(long ns)
+{
+	watched_call(ns, -1);
+}
+
+/* ---- waits for a CPU: of a task that has used up its time, until its next period ---- */
+
+#define LONGEST_PERIOD (4ULL * 1000 * MS) /* the kernel's limit: 4.19 s */
+
+/* Of the thread @tid; 0: the current one. @period: ns; 0: as every other task. */
+static inline int set_period(pid_t tid, uint64_t period)
+{
+	const struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t runtime, deadline, period;
+	} attr = { 48, period ? SCHED_DEADLINE : SCHED_OTHER, 0,      0,
+		   0,  period / 40 < MS ? period / 40 : MS,   period, period };
+
+	return syscall(SYS_sched_setattr, tid, &attr, 0);
+}
+
+static inline bool periods_are_allowed(void)
+{
+	bool allowed = !set_period(0, LONGEST_PERIOD);
+
+	return allowed && !set_period(0, 0);
+}
+
+/*
+ * It can last no longer than the period, so it comes again only if that was too short. Nothing
+ * else can make this task wait, as it comes before all others.
+ */
+static inline long hang_for_cpu(long what, long fd)
+{
+	if (set_period(0, LONGEST_PERIOD))
+		_exit(1);
+	sched_yield();
+	set_name("frbpf-done");
+	return 0;
+}
+
+static inline void rest_for_cpu(long ns)
+{
+	if (set_period(0, ns))
+		_exit(1);
+	sched_yield();
+	set_period(0, 0);
+}
+
+/* End the wait of all threads. */
+static inline void give_cpu(pid_t pid)
+{
+	struct dirent *e;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && (e = readdir(dir)))
+		set_period((pid_t)atoi(e->d_name), 0); /* fails for "." and for those that ended */
+	if (dir)
+		closedir(dir);
+}
+
+/* ---- block requests: to disks whose file server does not answer ---- */
+
+#define DISKS	   8 /* one has at most 128 requests under way */
+#define DISK_SIZE  (1 << 30)
+#define STRIDE	   (128 << 10) /* no read brings what another one needs */
+#define FILL_SIZE  (1 << 20)
+#define FILL_CROWD (144 << 20)
+
+static struct {
+	struct fuse_fixture fuse;
+	struct loop_device loop[DISKS];
+	int direct[DISKS];
+	long n_rests;
+	struct memory_group group;
+} disks;
+
+static inline void disks_answer(pid_t pid)
+{
+	kill(disks.fuse.server, SIGCONT);
+}
+
+/* The test is the parent of the server: wait until it has stopped. Its children cannot. */
+static inline void disks_stop(void)
+{
+	siginfo_t info;
+
+	kill(disks.fuse.server, SIGSTOP);
+	if (getpid() == test_pid())
+		assert_int_equal(waitid(P_PID, disks.fuse.server, &info, WSTOPPED | WNOWAIT), 0);
+}
+
+/* @latency: us of writes, above which the kernel holds writes up; 0: never; -1: its default. */
+static inline void disk_throttle(const struct loop_device *loop, int latency)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/block/loop%d/queue/wbt_lat_usec", loop->number);
+	f = fopen(path, "r+e"); /* some kernels do not have it */
+	if (!f)
+		return;
+	fprintf(f, "%d", latency);
+	fclose(f);
+}
+
+static inline void disks_end(void)
+{
+	fuse_fixture__unmount(&disks.fuse);
+	for (int i = 0; i < DISKS; i++) {
+		if (disks.direct[i] > 0)
+			close(disks.direct[i]);
+		if (disks.loop[i].fd <= 0)
+			continue;
+		disk_throttle(&disks.loop[i], -1);
+		close(disks.loop[i].fd);
+	}
+	memset(&disks, 0, sizeof(disks));
+}
+
+static inline bool disks_mount(void)
+{
+	char name[] = "/var/tmp/frbpf-disk-XXXXXX";
+	int file = mkostemp(name, O_CLOEXEC);
+	bool mounted =
+		file >= 0 && !ftruncate(file, DISK_SIZE) && fuse_fixture__mount(&disks.fuse, name);
+
+	close(file);
+	unlink(name);
+	return mounted;
+}
+
+static inline bool disk_attach(int i, int file)
+{
+	if (loop_device_over(&disks.loop[i], file, 0))
+		return false;
+	disk_throttle(&disks.loop[i], 0);
+	disks.direct[i] = open(disks.loop[i].path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	return disks.direct[i] >= 0;
+}
+
+/* No descriptor of the file stays open: a child that closes it would ask the server. */
+static inline bool disks_begin(void)
+{
+	bool attached;
+	int file;
+
+	memset(&disks, 0, sizeof(disks));
+	if (!disks_mount())
+		return false;
+	file = open(disks.fuse.path, O_RDWR | O_CLOEXEC);
+	attached = file >= 0 && !posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM);
+	for (int i = 0; i < DISKS && attached; i++)
+		attached = disk_attach(i, file);
+	close(file);
+	if (attached)
+		disks_stop();
+	return attached;
+}
+
+static inline bool disks_again(void)
+{
+	disks_stop();
+	return true;
+}
+
+static inline long hang_on_disk(long what, long fd)
+{
+	static _Alignas(4096) char buf[4096];
+
+	if (pread(disks.direct[what % DISKS], buf, sizeof(buf), what * STRIDE) != 4096)
+		_exit(1);
+	return 0;
+}
+
+/* Run @fn while another child waits for @ns to let the disks answer. */
+static inline void rest_stopped(long ns, void (*fn)(void))
+{
+	pid_t timer;
+
+	disks_stop();
+	timer = fork();
+	if (!timer) {
+		set_name("frbpf-timer");
+		rest(ns);
+		disks_answer(0);
+		_exit(0);
+	}
+	fn();
+	if (waitpid(timer, NULL, 0) != timer)
+		_exit(1);
+}
+
+static inline void read_next(void)
+{
+	hang_on_disk(5000 + disks.n_rests++, 0);
+}
+
+static inline void rest_on_disk(long ns)
+{
+	rest_stopped(ns, read_next);
+}
+
+/* ---- searches for memory: they come to pages that are being written to such a disk ---- */
+
+static inline int fill_from(int disk, size_t size)
+{
+	static char buf[4096]; /* whoever reclaims takes many at once, so they must be small */
+	int fd = open(disks.loop[disk].path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return 1;
+	for (size_t done = 0; done < size; done += sizeof(buf)) {
+		if (write(fd, buf, sizeof(buf)) != sizeof(buf))
+			return 1;
+	}
+	return sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE) ? 1 : 0;
+}
+
+static inline int fill_group(void *arg)
+{
+	const size_t *size = arg;
+	char pid[16];
+	int err;
+
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	err = memory_group_write(&disks.group, "cgroup.procs", pid);
+	for (int i = 0; i < DISKS && !err; i++)
+		err = fill_from(i, *size / DISKS);
+	return err ? 1 : 0;
+}
+
+static inline bool group_fill(size_t size)
+{
+	pid_t pid;
+
+	return !in_child(fill_group, &size, &pid);
+}
+
+static inline bool memory_again(void)
+{
+	disks_stop();
+	return group_fill(FILL_SIZE);
+}
+
+/* Groups of version 2 only wait for writes for 0.1 s at a time. */
+static inline bool memory_begin(void)
+{
+	char path[192];
+
+	if (!disks_begin() || memory_group_make(&disks.group, "1073741824"))
+		return false;
+	snprintf(path, sizeof(path), "%s/memory.force_empty", disks.group.path);
+	return !access(path, W_OK) && group_fill(FILL_SIZE);
+}
+
+static inline void memory_end(void)
+{
+	struct memory_group group = disks.group;
+
+	disks_end();
+	if (group.path[0])
+		memory_group_remove(&group);
+}
+
+/* The write fails if nothing could be freed. */
+static inline long hang_for_memory(long what, long fd)
+{
+	memory_group_write(&disks.group, "memory.force_empty", "0");
+	return 0;
+}
+
+static inline void empty_group(void)
+{
+	hang_for_memory(0, 0);
+}
+
+static inline void rest_for_memory(long ns)
+{
+	if (!group_fill(FILL_SIZE))
+		_exit(1);
+	rest_stopped(ns, empty_group);
+}
+
+/* ---- the sources ---- */
+
+#define CALLS_AS_SPANS "raw_syscalls:sys_enter -> raw_syscalls:sys_exit by tid"
+#define PLACES	       "uprobe:SELF:watched_begin -> uprobe:SELF:watched_end by tid"
+
+static const struct pending_source pending_sources[] = {
+	{ .name = "runqlat",
+	  .when = "runqlat",
+	  .threshold = 100,
+	  .hang = hang_for_cpu,
+	  .rest = rest_for_cpu,
+	  .begin = periods_are_allowed,
+	  .let_go = give_cpu,
+	  .n_at_once = 3,
+	  .fuzzy = true },
+	{ .name = "blocked",
+	  .when = "blocked",
+	  .threshold = 100,
+	  .hang = hang_blocked,
+	  .rest = rest_blocked,
+	  .n_at_once = 6,
+	  .fuzzy = true }, /* may wait for a lock of their memory */
+	{ .name = "offcpu",
+	  .when = "offcpu",
+	  .condition = " && state == S",
+	  .threshold = 100,
+	  .hang = hang_in_call,
+	  .rest = rest,
+	  .n_at_once = 6,
+	  .fuzzy = true }, /* a start may wait */
+	{ .name = "system call",
+	  .when = "syscall:read,clock_nanosleep",
+	  .threshold = 100,
+	  .hang = hang_in_call,
+	  .rest = rest,
+	  .n_at_once = 6 },
+	{ .name = "span of tracepoints",
+	  .when = CALLS_AS_SPANS,
+	  .threshold = 300,
+	  .hang = hang_in_call,
+	  .rest = rest,
+	  .n_at_once = 6,
+	  .fuzzy = true }, /* of other calls */
+	{ .name = "span of places",
+	  .when = PLACES,
+	  .threshold = 100,
+	  .hang = hang_in_span,
+	  .rest = rest_in_span,
+	  .n_at_once = 6 },
+	{ .name = "function call",
+	  .when = "uprobe:SELF:watched_call",
+	  .threshold = 100,
+	  .hang = watched_call,
+	  .rest = rest_in_function,
+	  .n_at_once = 6 },
+	{ .name = "blkio",
+	  .when = "blkio",
+	  .condition = " && op == read",
+	  .threshold = 100,
+	  .hang = hang_on_disk,
+	  .rest = rest_on_disk,
+	  .begin = disks_begin,
+	  .again = disks_again,
+	  .end = disks_end,
+	  .let_go = disks_answer,
+	  .n_at_once = 1 },
+	{ .name = "blkio.device",
+	  .when = "blkio.device",
+	  .condition = " && op == read",
+	  .threshold = 100,
+	  .hang = hang_on_disk,
+	  .rest = rest_on_disk,
+	  .begin = disks_begin,
+	  .again = disks_again,
+	  .end = disks_end,
+	  .let_go = disks_answer,
+	  .n_at_once = 1 },
+	{ .name = "reclaim",
+	  .when = "reclaim",
+	  .threshold = 100,
+	  .hang = hang_for_memory,
+	  .rest = rest_for_memory,
+	  .begin = memory_begin,
+	  .again = memory_again,
+	  .end = memory_end,
+	  .let_go = disks_answer,
+	  .n_at_once = 1,
+	  .fuzzy = true }, /* goes on when it is let go */
+};
+
+#endif
