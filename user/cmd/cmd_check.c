@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -68,9 +69,6 @@ static json_t *left_out(const struct check *c, const struct err *no_tracefs)
 	if (c->rs && c->rs->n_rules && !c->opts->live)
 		json_array_append_new(list, json_string("whether this kernel takes the programs of "
 							"the sources: --live tells"));
-	if (c->rs && c->opts->live && wants_messages(c->rs))
-		json_array_append_new(list, json_string("messages of applications: only the "
-							"recorder listens for them"));
 	if (c->rs)
 		json_array_append_new(list, json_string("whether the events of sessions can be "
 							"opened: load tells"));
@@ -147,6 +145,21 @@ static json_t *json_live_rule(const struct rule_conf *rule, const struct live_ru
 	return j;
 }
 
+/* Also hears messages of applications, unless a recorder does: they reach one process only. */
+static int measure_live(struct check *c, struct live_rule *ret, uint64_t *ret_ns, struct err *err)
+{
+	bool listens = wants_messages(c->rs) && location__make_run_dir();
+	uint64_t ns = c->opts->live;
+	int code = live__run(c->rs, listens ? LOCATION_APP : NULL, ns, ret, ret_ns, err);
+
+	if (!listens || code != -EADDRINUSE)
+		return code;
+	json_array_append_new(json_object_get(c->out, "left_out"),
+			      json_string("messages of applications: they go to the recorder that "
+					  "listens at " LOCATION_APP));
+	return live__run(c->rs, NULL, ns, ret, ret_ns, err);
+}
+
 static int try_live(struct check *c)
 {
 	_cleanup_free_ struct live_rule *st = calloc(c->rs->n_rules + 1, sizeof(*st));
@@ -156,7 +169,7 @@ static int try_live(struct check *c)
 	struct err err = { 0 };
 	uint64_t ns;
 
-	if (!st || !rates || live__run(c->rs, c->opts->live, st, &ns, &err)) {
+	if (!st || !rates || measure_live(c, st, &ns, &err)) {
 		log_error("%s", st && rates ? err.msg : "out of memory");
 		json_decref(rules);
 		return EXIT_FAILED;

@@ -169,8 +169,8 @@ int live__watch(const struct rule_conf *rules, size_t n, uint64_t ns, const char
 	return code;
 }
 
-int live__run(const struct ruleset *rs, uint64_t ns, struct live_rule *ret, uint64_t *ret_ns,
-	      struct err *err)
+int live__run(const struct ruleset *rs, const char *app, uint64_t ns, struct live_rule *ret,
+	      uint64_t *ret_ns, struct err *err)
 {
 	struct trial t;
 	int code = trial__make(rs, &t);
@@ -178,8 +178,8 @@ int live__run(const struct ruleset *rs, uint64_t ns, struct live_rule *ret, uint
 	if (code)
 		err_set(err, code, "out of memory");
 	code = code
-		       ?: live__watch(t.rules, rs->n_rules + t.n_shadows, ns, NULL, t.states,
-				      ret_ns, err);
+		       ?: live__watch(t.rules, rs->n_rules + t.n_shadows, ns, app, t.states, ret_ns,
+				      err);
 	if (!code)
 		trial__report(rs, &t, ret);
 	trial__free(&t);

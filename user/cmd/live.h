@@ -21,16 +21,14 @@ struct live_rule {
 };
 
 /*
- * Attach the rules of @rs for @ns, or until SIGINT or SIGTERM. Triggers are dropped. ret[i] is for
- * rule i; *ret_ns is the time it was attached. 0, or negative errno, message in @err.
+ * Attach the rules of @rs for @ns, or until SIGINT or SIGTERM. Triggers are dropped. @app: where to
+ * listen for messages of applications; NULL: nowhere. ret[i] is for rule i; *ret_ns is the time it
+ * was attached. 0, or negative errno, message in @err; -EADDRINUSE: another process listens there.
  */
-int live__run(const struct ruleset *rs, uint64_t ns, struct live_rule *ret, uint64_t *ret_ns,
-	      struct err *err);
+int live__run(const struct ruleset *rs, const char *app, uint64_t ns, struct live_rule *ret,
+	      uint64_t *ret_ns, struct err *err);
 
-/*
- * The same for @n rules, at most FRBPF_MAX_RULES per source. @app: where to listen for messages of
- * applications; NULL: nowhere. -EADDRINUSE: another process does.
- */
+/* The same for @n rules, at most FRBPF_MAX_RULES per source. */
 int live__watch(const struct rule_conf *rules, size_t n, uint64_t ns, const char *app,
 		struct frbpf_rule_state *ret, uint64_t *ret_ns, struct err *err);
 
