@@ -452,7 +452,7 @@ struct frbpf_rule_state {
  */
 #define FRBPF_SUPPRESS_N_HELPERS (FRBPF_MAX_SLOTS + 2)
 #define FRBPF_SUPPRESS_HELPERS	 (FRBPF_MAX_SLOTS + 3)
-#define FRBPF_MAX_HELPERS	 18
+#define FRBPF_MAX_HELPERS	 21
 /* Then FRBPF_DEV() of the disk that dumps are written to; 0: it may be any. */
 #define FRBPF_SUPPRESS_DISK (FRBPF_SUPPRESS_HELPERS + FRBPF_MAX_HELPERS)
 /*

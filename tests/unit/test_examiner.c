@@ -20,6 +20,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "examine/examiner.h"
+#include "examine/hung.h"
 #include "examine/keeper.h"
 #include "fuse_fixture.h"
 
@@ -240,13 +241,13 @@ static void test_hung_file_system(void **state)
 }
 
 /* Somebody's process, without files. */
-static pid_t start_nobody(void)
+static pid_t start_nobody(uid_t uid)
 {
 	pid_t pid = fork();
 
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
+		if (setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
 			_exit(1);
 		raise(SIGSTOP);
 		_exit(0);
@@ -254,6 +255,50 @@ static pid_t start_nobody(void)
 	assert_true(pid > 0);
 	assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
 	return pid;
+}
+
+static void end_nobody(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* Users who agree do not keep root's files from being read, whatever they let hang. */
+static void test_many_users_hang(void **state)
+{
+	enum { USERS = HUNG_OF_USERS_MAX + 1, GONE = USERS, ROOT }; /* the last user is refused */
+	struct fuse_fixture fuse[ROOT + 1];
+	struct examine_request r, other;
+	pid_t pid[USERS];
+	char path[PATH_MAX];
+
+	if (geteuid())
+		skip();
+	own_path(path);
+	other = of_path(EXAMINE_BUILD_ID, path);
+	other.pid = getpid(); /* root's */
+	/* a new one knows nothing of file systems that had these numbers before */
+	examiner__free(examiner);
+	assert_int_equal(setup(NULL), 0);
+	for (size_t i = 0; i <= ROOT; i++) {
+		if (!fuse_fixture__mount(&fuse[i], path)) {
+			print_message("no FUSE here\n");
+			skip();
+		}
+		r = of_path(EXAMINE_BUILD_ID, fuse[i].path);
+		r.pid = i < USERS ? pid[i] = start_nobody(20000 + i) : i == GONE ? pid[0] : 0;
+		if (i == GONE)
+			end_nobody(pid[0]);
+		fuse_fixture__hang(&fuse[i]);
+		assert_int_equal(ask(&r, SHORT),
+				 i < HUNG_OF_USERS_MAX || i == ROOT ? -ETIMEDOUT : -EBUSY);
+	}
+	assert_int_equal(examiner__n_stuck(examiner), HUNG_OF_USERS_MAX + 1);
+	assert_int_equal(ask(&other, LONG), 0);
+	for (size_t i = 0; i <= ROOT; i++)
+		fuse_fixture__unmount(&fuse[i]);
+	for (size_t i = 1; i < USERS; i++)
+		end_nobody(pid[i]);
 }
 
 /*
@@ -271,7 +316,7 @@ static void test_many_hung_file_systems(void **state)
 		skip();
 	own_path(path);
 	other = of_path(EXAMINE_BUILD_ID, path);
-	nobody = start_nobody();
+	nobody = start_nobody(65534);
 	for (size_t i = 0; i < 5; i++) {
 		if (!fuse_fixture__mount(&fuse[i], path)) {
 			print_message("no FUSE here\n");
@@ -295,8 +340,7 @@ static void test_many_hung_file_systems(void **state)
 	assert_int_equal(ask(&hung[4], SHORT), -EBUSY);
 	for (size_t i = 1; i < 5; i++)
 		fuse_fixture__unmount(&fuse[i]);
-	kill(nobody, SIGKILL);
-	assert_int_equal(waitpid(nobody, NULL, 0), nobody);
+	end_nobody(nobody);
 }
 
 /* A waiting process that maps one page of @path, not read yet. */
@@ -382,6 +426,7 @@ int main(void)
 		cmocka_unit_test(test_death),
 		cmocka_unit_test(test_hung_file_system),
 		cmocka_unit_test(test_many_hung_file_systems),
+		cmocka_unit_test(test_many_users_hang),
 		cmocka_unit_test(test_memory_that_hangs),
 		cmocka_unit_test(test_cancel),
 	};

@@ -27,11 +27,13 @@ static uint64_t hash_of(const struct examine_request *r)
 
 uint32_t hung__owner(pid_t pid)
 {
-	_cleanup_close_ int dir = pid > 0 ? proc_file__open_task(pid) : -1;
+	_cleanup_close_ int dir = pid ? proc_file__open_task(pid) : -1;
 	char status[4096];
 	const char *uid;
 	uint32_t n;
 
+	if (!pid)
+		return 0;
 	if (dir < 0 || proc_file__read(dir, "status", status, sizeof(status)) <= 0)
 		return UNKNOWN;
 	uid = proc_file__status_field(status, "Uid");
@@ -96,7 +98,7 @@ bool hung__refuses(const struct hung *h, const struct examine_request *r)
 {
 	const uint64_t what = hash_of(r), now = now_ns();
 	const uint32_t owner = hung__any(h) ? hung__owner(r->pid) : UNKNOWN;
-	size_t n = 0;
+	size_t n = 0, n_users = 0;
 
 	for (size_t i = 0; i < HUNG_MAX; i++) {
 		const struct hung_one *o = &h->v[i];
@@ -104,6 +106,10 @@ bool hung__refuses(const struct hung *h, const struct examine_request *r)
 		if (o->what == what && (o->waits || o->until > now))
 			return true;
 		n += o->waits && o->owner == owner;
+		n_users += o->waits && o->owner;
 	}
-	return n >= (owner && owner != UNKNOWN ? HUNG_OF_USER_MAX : HUNG_OF_ROOT_MAX);
+	if (!owner)
+		return n >= HUNG_OF_ROOT_MAX;
+	return n >= (owner == UNKNOWN ? HUNG_OF_ENDED_MAX : HUNG_OF_USER_MAX) ||
+	       n_users >= HUNG_OF_USERS_MAX;
 }

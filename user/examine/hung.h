@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * File systems that hung, for the examiner. One is not asked again for some seconds, nor while the
- * process that asked it still waits. Who owns many of them must not take all processes away from
- * others: one waits for the file systems of a user. The caller has a lock.
+ * process that asked it still waits. Users must not take all processes away from others: one waits
+ * for the file systems of a user, four for those of all users. Three of the lanes may have a
+ * question under way, so that of KEEPER_STUCK_MAX at least two remain for files of root. The
+ * caller has a lock.
  */
 #ifndef FRBPF_EXAMINE_HUNG_H
 #define FRBPF_EXAMINE_HUNG_H
@@ -11,9 +13,11 @@
 
 #include "examine/message.h"
 
-#define HUNG_MAX	 32
-#define HUNG_OF_USER_MAX 1
-#define HUNG_OF_ROOT_MAX 3 /* also where nobody knows whose they are */
+#define HUNG_MAX	  32
+#define HUNG_OF_USER_MAX  1
+#define HUNG_OF_ENDED_MAX 2 /* of processes that have ended: nobody knows whose they were */
+#define HUNG_OF_USERS_MAX 4 /* of all users but root, together */
+#define HUNG_OF_ROOT_MAX  3
 
 struct hung {
 	struct hung_one {
@@ -26,7 +30,10 @@ struct hung {
 	size_t next;
 };
 
-/* Who can choose the files of process @pid: its user; users of one namespace count as one. */
+/*
+ * Who can choose the files of process @pid: its user; users of one namespace count as one. Known
+ * until the process ends. 0 also for pid 0: the rules name the file.
+ */
 uint32_t hung__owner(pid_t pid);
 
 /* Note that @pair waited for @r until it was ended, after @waited ns. @waits: it did not end. */
