@@ -101,6 +101,8 @@ of_rule() { # RULE: its manifest
 @test "without CAP_CHECKPOINT_RESTORE: no function of a file of which only a map is left" {
 	start_victim
 	run -0 without checkpoint_restore load "$RULES"
+	[[ $output == *"recording without CAP_CHECKPOINT_RESTORE (functions of programs whose file was replaced or removed)"* ]] ||
+		fail "$output"
 	hit_victim
 	same "the function" "$user" "$program null"
 }

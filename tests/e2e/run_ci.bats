@@ -75,7 +75,7 @@ as_nobody() { # CAPABILITIES ARGUMENTS...
 
 @test "file capabilities are enough, and the command does not get them" {
 	need_unprivileged
-	setcap cap_perfmon,cap_bpf,cap_ipc_lock,cap_dac_read_search,cap_sys_ptrace,cap_syslog,cap_sys_nice+ep \
+	setcap cap_perfmon,cap_bpf,cap_ipc_lock,cap_dac_read_search,cap_sys_ptrace,cap_syslog,cap_sys_nice,cap_checkpoint_restore+ep \
 		"$open_dir/frbpf" 2>/dev/null || skip "no file capabilities on this file system"
 	run -0 --separate-stderr as_nobody '' --when 'runqlat > 1h' -o out -- grep CapEff /proc/self/status
 	same "capabilities" "$output" "$(printf 'CapEff:\t0000000000000000')"
@@ -95,7 +95,7 @@ burns() { # PID
 	local dump theirs burner
 	need_perf
 	need_unprivileged
-	setcap cap_perfmon,cap_bpf,cap_ipc_lock,cap_dac_read_search,cap_sys_ptrace,cap_syslog,cap_sys_nice+ep \
+	setcap cap_perfmon,cap_bpf,cap_ipc_lock,cap_dac_read_search,cap_sys_ptrace,cap_syslog,cap_sys_nice,cap_checkpoint_restore+ep \
 		"$open_dir/frbpf" 2>/dev/null || skip "no file capabilities on this file system"
 	# a file that everybody may read, in a directory that nobody else reaches
 	mkdir -p "$open_dir/closed/in"

@@ -27,6 +27,7 @@ static struct {
 	{ RIGHTS_FILES, CAP_DAC_OVERRIDE, false },
 	{ RIGHTS_PROCESSES, CAP_SYS_PTRACE, false },
 	{ RIGHTS_PROCESSES, CAP_SYSLOG, false },
+	{ RIGHTS_PROCESSES, CAP_CHECKPOINT_RESTORE, false },
 };
 
 /*

@@ -19,6 +19,9 @@
 #ifndef CAP_BPF
 #define CAP_BPF 39
 #endif
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40
+#endif
 
 static const struct privilege all[] = {
 	{ "CAP_PERFMON", CAP_PERFMON, "perf events and BPF programs that read the kernel", true },
@@ -30,6 +33,8 @@ static const struct privilege all[] = {
 	{ "CAP_SYSLOG", CAP_SYSLOG, "the names of kernel functions, with kernel.kptr_restrict",
 	  false },
 	{ "CAP_SYS_NICE", CAP_SYS_NICE, "freezing the rings in real time", false },
+	{ "CAP_CHECKPOINT_RESTORE", CAP_CHECKPOINT_RESTORE,
+	  "functions of programs whose file was replaced or removed", false },
 };
 
 static bool has_cap(cap_t caps, int cap)
@@ -72,6 +77,8 @@ static bool is_needed(const struct privilege *p, cap_t caps)
 		return !may_lock();
 	case CAP_DAC_READ_SEARCH:
 		return !tracefs_is_open();
+	case CAP_CHECKPOINT_RESTORE: /* before Linux 5.9, CAP_SYS_ADMIN stands for it */
+		return CAP_IS_SUPPORTED(CAP_CHECKPOINT_RESTORE) || !has_cap(caps, CAP_SYS_ADMIN);
 	}
 	return true;
 }
