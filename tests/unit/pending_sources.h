@@ -6,9 +6,11 @@
 #ifndef TESTS_UNIT_PENDING_SOURCES_H
 #define TESTS_UNIT_PENDING_SOURCES_H
 
-#include <dirent.h>
 #include <errno.h>
+#include <poll.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <time.h>
 
 #include "fuse_fixture.h"
@@ -111,66 +113,127 @@ static inline void rest_in_function(long ns)
 	watched_call(ns, -1);
 }
 
-/* ---- waits for a CPU: of a task that has used up its time, until its next period ---- */
+/* ---- waits for a CPU: behind a real-time task on the last CPU, which is stopped until needed ---- */
 
-#define LONGEST_PERIOD (4ULL * 1000 * MS) /* the kernel's limit: 4.19 s */
+static struct {
+	pid_t pid; /* 0: there is none */
+	int cpu;
+} hog;
 
-/* Of the thread @tid; 0: the current one. @period: ns; 0: as every other task. */
-static inline int set_period(pid_t tid, uint64_t period)
+static inline bool pin_to(int cpu)
 {
-	const struct {
-		uint32_t size, policy;
-		uint64_t flags;
-		int32_t nice;
-		uint32_t priority;
-		uint64_t runtime, deadline, period;
-	} attr = { 48, period ? SCHED_DEADLINE : SCHED_OTHER, 0,      0,
-		   0,  period / 40 < MS ? period / 40 : MS,   period, period };
+	cpu_set_t set;
 
-	return syscall(SYS_sched_setattr, tid, &attr, 0);
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return !sched_setaffinity(0, sizeof(set), &set);
 }
 
-static inline bool periods_are_allowed(void)
+static inline bool go_real_time(void)
 {
-	bool allowed = !set_period(0, LONGEST_PERIOD);
+	const struct sched_param first = { .sched_priority = 1 };
 
-	return allowed && !set_period(0, 0);
+	return !sched_setscheduler(0, SCHED_FIFO, &first);
+}
+
+/* Nothing is left when the test is killed: this takes a whole CPU. */
+static inline void hog_run(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	set_name("frbpf-hog");
+	if (getppid() != test_pid() || !pin_to(hog.cpu) || !go_real_time())
+		_exit(1);
+	raise(SIGSTOP);
+	for (;;)
+		__asm__ volatile("");
+}
+
+/* False: it would be the only CPU, or there is no real time here. */
+static inline bool hog_begin(void)
+{
+	siginfo_t info = { 0 };
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) || CPU_COUNT(&set) < 2)
+		return false;
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (CPU_ISSET(cpu, &set))
+			hog.cpu = cpu;
+	}
+	hog.pid = fork();
+	if (!hog.pid)
+		hog_run();
+	if (hog.pid < 0 || waitid(P_PID, hog.pid, &info, WSTOPPED | WEXITED | WNOWAIT))
+		return false;
+	return info.si_code == CLD_STOPPED;
+}
+
+static inline void hog_stop(pid_t unused)
+{
+	kill(hog.pid, SIGSTOP);
+}
+
+static inline void hog_end(void)
+{
+	if (hog.pid > 0) {
+		kill(hog.pid, SIGKILL);
+		waitpid(hog.pid, NULL, 0);
+	}
+	hog.pid = 0;
 }
 
 /*
- * It can last no longer than the period, so it comes again only if that was too short. Nothing
- * else can make this task wait, as it comes before all others.
+ * Until the other end of @fd is closed. The kernel keeps some CPU time for other tasks, so the wait may end after a
+ * second; then the next one begins.
  */
 static inline long hang_for_cpu(long what, long fd)
 {
-	if (set_period(0, LONGEST_PERIOD))
+	struct pollfd end = { .fd = (int)fd };
+
+	if (!pin_to(hog.cpu))
 		_exit(1);
-	sched_yield();
+	kill(hog.pid, SIGCONT);
+	while (!poll(&end, 1, 0))
+		sched_yield();
 	set_name("frbpf-done");
 	return 0;
 }
 
-static inline void rest_for_cpu(long ns)
+static int rests[2]; /* a pipe: how long each shall take, ns */
+static atomic_bool takes_cpu;
+
+static inline void *take_cpu(void *unused)
 {
-	if (set_period(0, ns))
+	struct timespec ts;
+	int64_t until;
+	long ns;
+
+	set_name("frbpf-hog");
+	if (!go_real_time())
 		_exit(1);
-	sched_yield();
-	set_period(0, 0);
+	takes_cpu = true;
+	while (read(rests[0], &ns, sizeof(ns)) == sizeof(ns)) {
+		clock_gettime(CLOCK_MONOTONIC, &ts);
+		until = ts.tv_sec * 1000000000LL + ts.tv_nsec + ns;
+		do
+			clock_gettime(CLOCK_MONOTONIC, &ts);
+		while (ts.tv_sec * 1000000000LL + ts.tv_nsec < until);
+	}
+	return NULL;
 }
 
-/* End the wait of all threads. */
-static inline void give_cpu(pid_t pid)
+/* A thread that comes before this one takes the CPU of both as soon as it is woken. */
+static inline void rest_for_cpu(long ns)
 {
-	struct dirent *e;
-	char path[64];
-	DIR *dir;
+	pthread_t thread;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	while (dir && (e = readdir(dir)))
-		set_period((pid_t)atoi(e->d_name), 0); /* fails for "." and for those that ended */
-	if (dir)
-		closedir(dir);
+	if (!rests[1] &&
+	    (!pin_to(hog.cpu) || pipe(rests) || pthread_create(&thread, NULL, take_cpu, NULL)))
+		_exit(1);
+	while (!takes_cpu)
+		sched_yield();
+	if (write(rests[1], &ns, sizeof(ns)) != sizeof(ns))
+		_exit(1);
 }
 
 /* ---- block requests: to disks whose file server does not answer ---- */
@@ -407,9 +470,10 @@ static const struct pending_source pending_sources[] = {
 	  .threshold = 100,
 	  .hang = hang_for_cpu,
 	  .rest = rest_for_cpu,
-	  .begin = periods_are_allowed,
-	  .let_go = give_cpu,
-	  .n_at_once = 3,
+	  .begin = hog_begin,
+	  .end = hog_end,
+	  .let_go = hog_stop,
+	  .n_at_once = 1,
 	  .fuzzy = true },
 	{ .name = "blocked",
 	  .when = "blocked",

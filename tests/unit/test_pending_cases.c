@@ -12,10 +12,7 @@
  *
  * Independent of speed: once a look has found a later event, it is known what it found of the
  * earlier ones; and whatever lasted long is also counted when it ends.
- * with: others
  */
-#include <pthread.h>
-
 #include "pending_sources.h"
 
 /* A rule of this test's children: @before SOURCE @behind. */
@@ -239,8 +236,10 @@ static void test_a_thousand_at_once(void **state)
 	assert_int_equal(pipe(h.go), 0);
 	h.pid = fork();
 	assert_true(h.pid >= 0);
-	if (!h.pid)
+	if (!h.pid) {
+		close(h.go[1]);
 		crowd_run(s, h.go[0]);
+	}
 	close(h.go[0]);
 	await_at_least(d, slots[0], CROWD - hidden);
 	end_hang(s, &h, CROWD);
