@@ -12,6 +12,7 @@
  *
  * Independent of speed: once a look has found a later event, it is known what it found of the
  * earlier ones; and whatever lasted long is also counted when it ends.
+ * with: others
  */
 #include "pending_sources.h"
 
