@@ -14,6 +14,7 @@ setup() {
 	open_dir=$(mktemp -d /tmp/frbpf-capabilities.XXXXXX)
 	program=$open_dir/theirs/program
 	victim=
+	taker=
 	mkdir "$open_dir/theirs"
 	chmod 755 "$open_dir"
 	group=
@@ -21,6 +22,7 @@ setup() {
 
 teardown() {
 	[[ ! $victim ]] || kill "$victim"
+	[[ ! $taker ]] || kill "$taker"
 	common_teardown
 	[[ ! $group ]] || rmdir "$group"
 	rm -rf "$open_dir"
@@ -79,12 +81,18 @@ of_rule() { # RULE: its manifest
 
 @test "with all of them: names of another user's program, of which only a map is left, and those of the kernel" {
 	start_victim
+	# frbpf-admin opens it: with its CAP_SYSLOG, for otherwise the kernel hides the address
+	"$WORKLOADS/take_events" "$(</sys/kernel/tracing/events/oom/mark_victim/id)" >"$BATS_TEST_TMPDIR/taker" 3>&- &
+	taker=$!
+	wait_until 10 grep -q id "$BATS_TEST_TMPDIR/taker"
 	run -0 frbpf_load
 	[[ $output != *'recording without'* ]] || fail "$output"
 	hit_victim
 	same "the function" "$user" "$program user_func_slow"
 	same "where it sleeps" "$waits_in" clock_nanosleep
 	[[ $kernel != 0 ]]
+	perf script --show-bpf-events -i "$(dumps sched | head -n 1)" >"$perf_out" 2>/dev/null
+	grep -q 'PERF_RECORD_KSYMBOL addr .* name bpf_prog_.*_takes_events' "$perf_out" || fail "no address of a BPF program"
 	frbpf status --json | jq -e .triggers.realtime >/dev/null || fail "not in real time"
 }
 
