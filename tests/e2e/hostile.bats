@@ -175,6 +175,33 @@ need_their_name() {
 	cgroup=
 }
 
+# The kernel then reports the path as the program sees it, which is that of another file for us.
+@test "a program in a chroot of its own, under the name of a file of ours, has its own names" {
+	local file
+	as_them unshare -Ur true || skip "users cannot have namespaces here"
+	mkfifo -m 666 "$open_dir/say"
+	for file in $(ldd "$WORKLOADS/hung_files" | grep -o '/[^ ]*'); do
+		install -D "$file" "$theirs/jail$file"
+	done
+	install -D "$WORKLOADS/hung_files" "$theirs/jail/bin/true"
+	write_rules <<-'EOF'
+		[rule-close]
+		when = syscall:close fails (EBADF)
+		if = comm == "frbpf-hung"
+	EOF
+	frbpf_load
+	as_them sh -c 'exec unshare -Ur chroot "$1/jail" /bin/true --program <"$2"' - "$theirs" "$open_dir/say" >"$BATS_TEST_TMPDIR/began" &
+	exec 7>"$open_dir/say"
+	wait_until 20 test -s "$BATS_TEST_TMPDIR/began"
+	echo >&7
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE")
+	named "$BASE/incidents/$name.json"
+	exec 7>&-
+	run -0 jq -r '.triggers[0].stacks.user[] | "\(.module) \(.symbol)"' "$BASE/incidents/$name.json"
+	[[ $output == *"true hung_outer"* ]] || fail "$output"
+}
+
 # Each process closes what is not open, once.
 close_in_processes() { # N
 	perl -MPOSIX -e 'for (1 .. $ARGV[0]) {
