@@ -27,6 +27,10 @@ hang() {
 	hung=$!
 }
 
+shows() { # PATTERN
+	frbpf show | grep -Eq "$1"
+}
+
 @test "a hang fires its rule while it lasts, once, with its stack" {
 	local name json wchan
 	write_rules <<-EOF
@@ -64,4 +68,30 @@ hang() {
 		"$(jq '.triggers[0] | .time.monotonic_ns - .value_ns' "$json")"
 	frbpf show | grep -Eq 'and it had not ended: it did after [0-9]' || fail "$(frbpf show)"
 	same "fired" "$(status_of hang .fired)" 1
+}
+
+@test "a silence fires its rule, and claims no event" {
+	local name json
+	write_rules <<-EOF
+		[rule-silent]
+		when = absent(syscall:acct) > 100ms
+		[rule-hung-read]
+		when = pending(syscall:read) > 200ms
+		if = comm == "$victim"
+	EOF
+	frbpf_load
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE")
+	json=$BASE/incidents/$name.json
+	named "$json"
+	jq -e '.triggers[0] | .absent and .key == null and .subject.tid == 0 and (has("ret") or has("call") or has("args") | not)' \
+		"$json" || fail "$(cat "$json")"
+	frbpf show | grep -Eq 'value  .*, threshold 100ms, in which nothing came$' || fail "$(frbpf show)"
+	events "$(dumps sched)" frbpf:trigger >marker
+	! grep -q 'key=read' marker || fail "$(cat marker)"
+	# the call stands before what became of it
+	# shellcheck disable=SC2016 # of perl
+	perl -e '$0 = $ARGV[0]; pipe(R, W); sysread(R, $x, 1)' "$victim" 3>&- &
+	hung=$!
+	wait_until 20 shows 'threshold 200ms, read, and it had not ended$' || fail "$(frbpf show)"
 }

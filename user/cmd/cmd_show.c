@@ -124,6 +124,10 @@ static void print_trigger(const json_t *t, const char *what)
 		if (json_integer_value(json_object_get(t, "threshold_ns")))
 			printf(", threshold %s",
 			       show_duration(t, "threshold_ns", threshold, sizeof(threshold)));
+		if (str(t, "key")[0])
+			printf(", %s", str(t, "key"));
+		if (error)
+			printf(" failed with %s", error);
 		if (json_is_true(json_object_get(t, "escalated")))
 			printf(", which broke the cooldown");
 		if (json_is_true(json_object_get(t, "pending")))
@@ -133,10 +137,6 @@ static void print_trigger(const json_t *t, const char *what)
 		if (json_object_get(t, "window_ns"))
 			printf(", together in %s",
 			       show_duration(t, "window_ns", value, sizeof(value)));
-		if (str(t, "key")[0])
-			printf(", %s", str(t, "key"));
-		if (error)
-			printf(" failed with %s", error);
 		if (ret && !is_call)
 			printf(", returned %" JSON_INTEGER_FORMAT, json_integer_value(ret));
 		putchar('\n');

@@ -42,7 +42,7 @@ static json_t *json_task(const struct frbpf_task *t)
 
 static json_t *json_key(const struct frbpf_trigger *t)
 {
-	const char *name = when__key_name(t->source, t->key);
+	const char *name = trigger_args__key(t);
 
 	return name ? json_string(name) : json_null();
 }
@@ -198,8 +198,8 @@ static json_t *json_trigger(const struct incident *inc, const struct incident_tr
 	state = j ? json_state(inc, it) : NULL;
 	if (state)
 		json_object_set_new(j, "state", state);
-	/* a function at its call, and a pending trigger, have no result yet */
-	if (j && !(t->flags & FRBPF_TRIGGER_PENDING) &&
+	/* a function at its call, a pending trigger and a silence have no result */
+	if (j && !(t->flags & (FRBPF_TRIGGER_PENDING | FRBPF_TRIGGER_ABSENT)) &&
 	    (t->source == FRBPF_SOURCE_SYSCALL || (t->source == FRBPF_SOURCE_UPROBE && t->value)))
 		json_object_set_new(j, "ret", json_integer(t->ret));
 	if (j && t->flags & FRBPF_TRIGGER_ESCALATED)

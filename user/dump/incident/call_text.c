@@ -52,9 +52,9 @@ static int add_call_result(struct buf *b, const struct frbpf_trigger *t)
 
 int call_text__add(struct buf *b, const struct incident_trigger *it)
 {
-	const char *name = when__key_name(it->t.source, it->t.key);
+	const char *name = trigger_args__key(&it->t);
 
-	if (it->t.source != FRBPF_SOURCE_SYSCALL)
+	if (it->t.source != FRBPF_SOURCE_SYSCALL || it->t.flags & FRBPF_TRIGGER_ABSENT)
 		return 0;
 	if (name ? buf__printf(b, "%s(", name) : buf__printf(b, "call %u(", it->t.key))
 		return -ENOMEM;

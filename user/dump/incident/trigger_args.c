@@ -135,11 +135,19 @@ static size_t add_text(const struct frbpf_trigger *t, struct trigger_arg *ret, s
 	return n + 1;
 }
 
+const char *trigger_args__key(const struct frbpf_trigger *t)
+{
+	return t->flags & FRBPF_TRIGGER_ABSENT ? NULL : when__key_name(t->source, t->key);
+}
+
 size_t trigger_args__get(const struct incident_trigger *it,
 			 struct trigger_arg ret[static TRIGGER_ARGS_MAX])
 {
-	size_t n = add_fields(&it->t, ret, 0);
+	size_t n;
 
+	if (it->t.flags & FRBPF_TRIGGER_ABSENT) /* there was no event */
+		return 0;
+	n = add_fields(&it->t, ret, 0);
 	n = it->rule ? add_named(&it->t, &it->rule->args, ret, n) : n;
 	return add_text(&it->t, ret, n);
 }

@@ -18,6 +18,12 @@ struct trigger_arg {
 	char text[FRBPF_TEXT_LEN + 4];
 };
 
+/*
+ * The name of what it was measured for, such as a system call or a softirq, a constant. NULL: the
+ * source has none; or it is a silence, which has no event.
+ */
+const char *trigger_args__key(const struct frbpf_trigger *t);
+
 /* Fill @ret in the order of the fields. Returns their number. */
 size_t trigger_args__get(const struct incident_trigger *it,
 			 struct trigger_arg ret[static TRIGGER_ARGS_MAX]);

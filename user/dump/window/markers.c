@@ -71,7 +71,7 @@ int markers__add_trigger(struct markers *m, const struct incident_trigger *it,
 		.pid = t->subject.pid,
 		.tid = t->subject.tid,
 		.process = process,
-		.key = when__key_name(t->source, t->key),
+		.key = trigger_args__key(t),
 		.reason = reason,
 		.args = trigger_args__format(it, args, sizeof(args)),
 	};
