@@ -87,8 +87,8 @@ shows() { # PATTERN
 	jq -e '.triggers[0] | .absent and .key == null and .subject.tid == 0 and (has("ret") or has("call") or has("args") | not)' \
 		"$json" || fail "$(cat "$json")"
 	frbpf show | grep -Eq 'value  .*, threshold 100ms, in which nothing came$' || fail "$(frbpf show)"
-	events "$(dumps sched)" frbpf:trigger >marker
-	! grep -q 'key=read' marker || fail "$(cat marker)"
+	events "$(dumps sched)" frbpf:trigger >"$BATS_TEST_TMPDIR/marker"
+	! grep -q 'key=read' "$BATS_TEST_TMPDIR/marker" || fail "$(cat "$BATS_TEST_TMPDIR/marker")"
 	# the call stands before what became of it
 	# shellcheck disable=SC2016 # of perl
 	perl -e '$0 = $ARGV[0]; pipe(R, W); sysread(R, $x, 1)' "$victim" 3>&- &

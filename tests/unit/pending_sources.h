@@ -238,7 +238,7 @@ static inline void rest_for_cpu(long ns)
 
 /* ---- block requests: to disks whose file server does not answer ---- */
 
-#define DISKS	   8 /* one has at most 128 requests under way */
+#define DISKS	   10 /* one has at most 128 requests under way */
 #define DISK_SIZE  (1 << 30)
 #define STRIDE	   (128 << 10) /* no read brings what another one needs */
 #define FILL_SIZE  (1 << 20)

@@ -109,7 +109,7 @@ static void test_it_hangs(void **state)
 	assert_string_equal(got.last.subject.comm, subject_name());
 	assert_int_equal(got.last.threshold, s->threshold * MS);
 	assert_in_range(got.last.value, s->threshold * MS + 1, got.last.time - begun);
-	while (!got.n_stacks) /* sent after the trigger */
+	if (!got.n_stacks) /* sent after the trigger */
 		got = collect(d, LONG_MS);
 	assert_int_equal(got.stacks.tid, h.pid);
 	assert_int_not_equal(got.stacks.n_kernel, 0);
@@ -225,7 +225,8 @@ static void crowd_run(const struct pending_source *s, int fd)
 static void test_a_thousand_at_once(void **state)
 {
 	const struct pending_source *s = *state;
-	size_t hidden = s->fuzzy ? CROWD_HIDDEN : 0;
+	/* others may take places in the queues of disks */
+	size_t hidden = s->fuzzy || s->let_go ? CROWD_HIDDEN : 0;
 	struct hanger h = { 0 };
 
 	BEGIN(s);
@@ -246,7 +247,7 @@ static void test_a_thousand_at_once(void **state)
 	end_hang(s, &h, CROWD);
 	if (s->fuzzy)
 		return;
-	assert_int_equal(matched(d, slots[0]), CROWD);
+	assert_in_range(matched(d, slots[0]), CROWD - hidden, CROWD);
 	assert_int_equal(missing(d), 0);
 }
 
