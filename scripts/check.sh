@@ -238,7 +238,7 @@ run_job() { # NAME[.again]
 build_job() { # all|san|fuzz
 	local -a arguments
 	read -ra arguments <<<"${targets[$1]}"
-	limited $BUILD_LIMIT nice -n "$([[ $1 == all ]] && echo 0 || echo 5)" make -j"$(nproc)" "${arguments[@]}"
+	limited $BUILD_LIMIT make -j"$(nproc)" "${arguments[@]}"
 }
 
 # The job's directory also has the suite's temporary files. Sanitizers write into files, because a daemon has no
@@ -270,7 +270,9 @@ find_own_run() {
 	"${own_run[@]}" true 2>/dev/null || own_run=()
 }
 
+# The tests beside them have the CPU first.
 pure_jobs() {
+	renice -n 5 "$BASHPID" >/dev/null
 	side_by_side "$(nproc)" "${pure[@]}"
 }
 
