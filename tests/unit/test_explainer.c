@@ -18,7 +18,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "common/opening.h"
 #include "daemon/explainer.h"
+#include "fuse_fixture.h"
 
 #define WAIT_MS 30000
 
@@ -43,6 +45,8 @@ static json_t *explain(const json_t *manifest, const char *at)
 		usleep(100000);
 	if (!strcmp(what, "die"))
 		abort();
+	if (what[0] == '/')
+		opening__recording(what);
 	return json_pack("{s:s}", "verdict", what);
 }
 
@@ -115,6 +119,46 @@ static void who_hangs_or_dies_is_replaced(void **state)
 	assert_string_equal(answered, "3 good");
 }
 
+/* Without an end: how many openers may wait for it. */
+#define STUCK_MAX 8
+
+/* The opener of the worker that has begun after that with opener @before. */
+static pid_t next_opener(pid_t before)
+{
+	const pid_t *pids = explainer__pids(explainer);
+
+	while (!pids[1] || pids[1] == before)
+		await(false);
+	return pids[1];
+}
+
+/* A user who makes incidents about files that never answer leaves a bounded number of processes. */
+static void openers_that_hang_are_few(void **state)
+{
+	struct pollfd p = { .fd = explainer__fd(explainer), .events = POLLIN };
+	struct fuse_fixture fuse;
+	pid_t openers[STUCK_MAX];
+
+	if (!fuse_fixture__mount(&fuse, "/proc/self/exe")) {
+		print_message("skipped: no FUSE\n");
+		skip();
+	}
+	fuse_fixture__hang(&fuse);
+	for (int i = 0; i < STUCK_MAX; i++) {
+		openers[i] = next_opener(i ? openers[i - 1] : 0);
+		ask_about("1", fuse.path);
+	}
+	ask_about("2", "good");
+	while (poll(&p, 1, 5000) > 0) /* no other worker begins */
+		explainer__process(explainer, note_answer, NULL);
+	assert_int_equal(explainer__pids(explainer)[1], openers[STUCK_MAX - 1]);
+	for (int i = 0; i < STUCK_MAX; i++)
+		assert_int_equal(kill(openers[i], 0), 0);
+	fuse_fixture__unmount(&fuse);
+	await(true);
+	assert_string_equal(answered, "2 good");
+}
+
 static int begin(void **state)
 {
 	static const struct explainer_fns fns = { read_manifest, explain, 1 };
@@ -144,6 +188,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_explains_has_nothing_before_there_is_a_question),
 		cmocka_unit_test(who_hangs_or_dies_is_replaced),
+		cmocka_unit_test(openers_that_hang_are_few),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

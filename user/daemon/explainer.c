@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,8 +28,8 @@
 #define ANSWER_MAX  16384     /* bytes of JSON */
 #define SECONDS_MAX 60	      /* of CPU time for one incident */
 #define PAUSE_NS    100000000 /* ns before a worker that failed is replaced */
-#define KILLED_MS   2000      /* ms to wait for a worker that was killed */
-#define STUCK_MAX   4	      /* workers that do not end, beside the one at work */
+#define KILLED_MS   500	      /* ms to wait for a worker that was killed, and for its opener */
+#define STUCK_MAX   8	      /* workers or openers that do not end, beside those at work */
 
 struct question {
 	char base[PATH_MAX];
@@ -66,10 +67,11 @@ static void answer_question(int sock, const struct question *q, const json_t *ma
 
 /*
  * Confine ourselves, report our pid, explain one incident, and exit, which drops all that was read.
- * @busy: written to once there is a question, and closed with us.
+ * @busy: written to once there is a question, and closed with us and our opener.
  */
 _Noreturn static void run_worker(int sock, int busy)
 {
+	int opener_too = fcntl(busy, F_DUPFD_CLOEXEC, 0);
 	const int keep[] = { sock, busy };
 	struct answer here = { 0 };
 	json_t *manifest;
@@ -77,8 +79,9 @@ _Noreturn static void run_worker(int sock, int busy)
 	size_t n_fds = 0;
 	int fd;
 
-	if (reading__begin(SECONDS_MAX, keep, ARRAY_SIZE(keep)))
+	if (opener_too < 0 || reading__begin(SECONDS_MAX, keep, ARRAY_SIZE(keep)))
 		_exit(1);
+	close(opener_too); /* the opener has it still */
 	here.pids[0] = getpid();
 	here.pids[1] = opening__pid();
 	/* sendmsg() to anybody but the opener is refused by now */
@@ -96,7 +99,9 @@ _Noreturn static void run_worker(int sock, int busy)
 
 struct starter {
 	int sock;
-	size_t n_stuck; /* workers that were killed and have not ended */
+	/* pipes of workers that did not end when they were killed, or whose openers did not */
+	int stuck[STUCK_MAX];
+	size_t n_stuck;
 };
 
 /* @ret_busy: see run_worker(); closed by the caller. The pid or negative errno. */
@@ -131,8 +136,8 @@ static bool is_closed(int sock)
 	return poll(&p, 1, 0) > 0 && p.revents & (POLLRDHUP | POLLHUP | POLLERR);
 }
 
-/* Wait for a byte of the worker (1), or for its end (0). -ETIMEDOUT: neither came within @ms. */
-static int await_worker(int busy, int ms)
+/* Wait for a byte (1), or for the end of all who could write one (0). -ETIMEDOUT: neither came within @ms. */
+static int await_busy(int busy, int ms)
 {
 	struct pollfd p = { .fd = busy, .events = POLLIN };
 	char c;
@@ -144,33 +149,57 @@ static int await_worker(int busy, int ms)
 	return n ? read(busy, &c, 1) == 1 : -ETIMEDOUT;
 }
 
+/* Wait until our child @pid has ended, for at most @ms. False: it has not. */
+static bool await_end(pid_t pid, int ms)
+{
+	_cleanup_close_ int fd = syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	int n;
+
+	do
+		n = fd >= 0 ? poll(&p, 1, ms) : 0;
+	while (n < 0 && errno == EINTR);
+	return n > 0;
+}
+
 /* Explain one incident. False: the worker failed. */
 static bool serve_question(struct starter *s)
 {
-	int busy = -1, next, status = 0;
+	int busy = -1, status = 1;
 	pid_t pid = start_worker(s->sock, &busy);
+	bool ended;
 
 	if (pid < 0)
 		return false;
-	next = await_worker(busy, -1);
-	if (next > 0)
-		next = await_worker(busy, fns->seconds_max * 1000);
-	if (next < 0 && !kill(pid, SIGKILL))
-		next = await_worker(busy, KILLED_MS);
-	close(busy);
-	if (next < 0) { /* it waits for a file system, and ends when that answers */
-		s->n_stuck++;
-		return false;
-	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+	if (await_busy(busy, -1) <= 0)
+		ended = await_end(pid, KILLED_MS); /* it failed before there was a question */
+	else
+		ended = await_end(pid, fns->seconds_max * 1000);
+	if (!ended)
+		ended = !kill(pid, SIGKILL) && await_end(pid, KILLED_MS);
+	while (ended && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	return WIFEXITED(status) && !WEXITSTATUS(status);
+	/* its opener ends with it, unless it waits for a file system; then it ends when that answers */
+	if (await_busy(busy, KILLED_MS))
+		s->stuck[s->n_stuck++] = busy;
+	else
+		close(busy);
+	return ended && WIFEXITED(status) && !WEXITSTATUS(status);
 }
 
-static void reap_stuck(struct starter *s)
+static void forget_stuck(struct starter *s)
 {
-	while (s->n_stuck && waitpid(-1, NULL, WNOHANG) > 0)
-		s->n_stuck--;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_stuck; i++) {
+		if (await_busy(s->stuck[i], 0))
+			s->stuck[n++] = s->stuck[i];
+		else
+			close(s->stuck[i]);
+	}
+	s->n_stuck = n;
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
 }
 
 /* It parses nothing: the capabilities are for the opener of each worker. */
@@ -183,7 +212,7 @@ static void run_explainer(int sock)
 	if (rights__keep_reader() || setpriority(PRIO_PROCESS, 0, 19))
 		_exit(1);
 	while (!is_closed(sock)) {
-		reap_stuck(&s);
+		forget_stuck(&s);
 		if (s.n_stuck >= STUCK_MAX || !serve_question(&s))
 			nanosleep(&pause, NULL);
 	}
