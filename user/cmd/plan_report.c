@@ -321,6 +321,10 @@ static void print_dumps(const json_t *r)
 	const json_t *pre = json_object_get(r, "pre_ns");
 	char a[32];
 
+	if (!json_array_size(json_object_get(r, "sessions"))) {
+		printf("none: it only counts");
+		return;
+	}
 	print_names(json_object_get(r, "sessions"), SIZE_MAX);
 	printf("; pre %s", json_is_integer(pre)
 				   ? units__format_duration(json_integer_value(pre), a, sizeof(a))
