@@ -5,7 +5,6 @@
 # shellcheck disable=SC2154 # set by bats and the helpers
 # shellcheck disable=SC2030,SC2031 # every test is a shell of its own
 # shellcheck disable=SC2016 # what stands in single quotes is for other shells
-# with: others
 load run_helpers
 
 @test "many times slower: regressed, status 2, and one more run has the recording" {

@@ -3,7 +3,6 @@
 # psi: the kernel's pressure stall triggers, with real pressure.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
-# with: others
 load helpers
 
 setup() {

@@ -4,7 +4,6 @@
 # long one with FRBPF_LONG=yes: scripts/check.sh storm.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
-# with: others
 load helpers
 
 PERFDATA_CHECK=${FRBPF_HELPERS:-$WORKLOADS/../helpers}/perfdata_check

@@ -345,7 +345,7 @@ static inline long hang_on_disk(long what, long fd)
 {
 	static _Alignas(4096) char buf[4096];
 
-	if (pread(disks.direct[what % DISKS], buf, sizeof(buf), what * STRIDE) != 4096)
+	if (pread(disks.direct[what % DISKS], buf, sizeof(buf), (what + 16) * STRIDE) != 4096)
 		_exit(1);
 	return 0;
 }
