@@ -59,6 +59,7 @@ two_rules() {
 		[rule-slow]
 		when = syscall:clock_nanosleep > 10ms
 		if = comm == "$victim"
+		escalate = never
 	EOF
 }
 

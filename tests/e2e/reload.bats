@@ -46,6 +46,7 @@ counting_rules() { # FILE
 		when = syscall:clock_nanosleep > 10ms
 		if = comm == "$victim"
 		cooldown = 1h
+		escalate = never
 	EOF
 	frbpf_load
 	workload slow_syscall --ms 20 --times 3 --comm "$victim" >/dev/null
@@ -57,6 +58,7 @@ counting_rules() { # FILE
 		when = syscall:clock_nanosleep > 15ms
 		if = comm == "$victim"
 		cooldown = 1h
+		escalate = never
 	EOF
 	frbpf_load
 	same "matched after the reload" "$(status_of one .matched)" 3
