@@ -6,15 +6,19 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/foreign.h"
 #include "common/dump_name.h"
 #include "common/write_all.h"
 #include "dump/base/base_clock.h"
 #include "dump/base/base_dir.h"
 #include "dump/base/base_path.h"
+
+#define LOCK_WAIT_NS 1000000000ULL
 
 /* The folder that has @path, a handle. A link of another user may not lead there. */
 static int find_parent(const char *path, struct err *err)
@@ -100,20 +104,42 @@ static int read_pid(int fd)
 	return pread(fd, text, sizeof(text) - 1, 0) > 0 ? atoi(text) : 0;
 }
 
-static int lock_base(struct base_dir *b, struct err *err)
+/* A lock of the open file, not of the process: closing another descriptor does not release it. */
+static int lock_file(int fd)
 {
 	struct flock fl = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	return fcntl(fd, F_OFD_SETLK, &fl);
+}
+
+static int lock_dir(int fd)
+{
+	return flock(fd, LOCK_EX | LOCK_NB);
+}
+
+/* A recorder that was killed answers nobody, and has its locks until all of its memory is freed. */
+static int await_lock(int (*lock)(int fd), int fd)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	uint64_t end = now_ns() + LOCK_WAIT_NS;
+
+	while (lock(fd) < 0) {
+		if ((errno != EAGAIN && errno != EACCES) || now_ns() >= end)
+			return -1;
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+static int lock_base(struct base_dir *b, struct err *err)
+{
 	char pid[16];
 	int n;
 
 	b->lock_fd = openat(b->fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (b->lock_fd < 0)
 		return err_set(err, -errno, "cannot open %s/lock: %s", b->path, strerror(errno));
-	/*
-	 * a lock of the open file, not of the process: closing another descriptor does not release
-	 * it
-	 */
-	if (fcntl(b->lock_fd, F_OFD_SETLK, &fl) < 0) {
+	if (await_lock(lock_file, b->lock_fd) < 0) {
 		if (errno != EAGAIN && errno != EACCES)
 			return err_set(err, -errno, "cannot lock %s/lock: %s", b->path,
 				       strerror(errno));
@@ -122,7 +148,7 @@ static int lock_base(struct base_dir *b, struct err *err)
 			       b->path);
 	}
 	/* lock the directory too: the lock file may have been removed and be a new one */
-	if (flock(b->fd, LOCK_EX | LOCK_NB) < 0) {
+	if (await_lock(lock_dir, b->fd) < 0) {
 		int code = -errno;
 
 		unlinkat(b->fd, "lock", 0);
