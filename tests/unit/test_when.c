@@ -287,6 +287,7 @@ static const struct {
 	{ "runqlat, > 5ms", "'>' is expected here, not ','" },
 	{ "runqlat (5ms)", "'>' is expected here, not '('" },
 	{ "runqlat \xc3\xb6", "'>' is expected here, not '\xc3\xb6'" },
+	{ "fsync > 5ms", "'fsync' is a system call, not a source: write syscall:fsync" },
 	{ "runqueue > 5ms", "unknown source 'runqueue': `frbpf events` lists them" },
 	{ "syscal:read > 5ms", "did you mean 'syscall'?" },
 	{ "syscall > 5ms", "which system calls?" },

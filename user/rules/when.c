@@ -142,6 +142,10 @@ static int unknown_source(struct when_parser *p, struct span name)
 	if (!name.len)
 		return diags__error(p->d, p->src, here,
 				    "a source is expected here, such as runqlat");
+	if (!nearest && syscall__number(s, name.len) >= 0)
+		return diags__error(p->d, p->src, name,
+				    QUOTED " is a system call, not a source: write syscall:%.*s",
+				    QUOTE(s, name.len), (int)name.len, s);
 	return diags__error(p->d, p->src, name, "unknown source " QUOTED DID_YOU_MEAN "%s",
 			    QUOTE(s, name.len), SUGGEST(nearest),
 			    nearest ? "" : ": `frbpf events` lists them");
