@@ -47,6 +47,14 @@
 
 #include "frbpf.h"
 
+/* include/uapi/linux/stat.h */
+#define S_IFMT	 0170000
+#define S_IFCHR	 0020000
+#define S_IFDIR	 0040000
+#define S_IFBLK	 0060000
+#define S_IFREG	 0100000
+#define S_IFSOCK 0140000
+
 /* include/linux/sched.h */
 #define TASK_RUNNING	     0
 #define TASK_UNINTERRUPTIBLE 0x2

@@ -11,11 +11,6 @@
 
 #include "match.bpf.h"
 
-#define S_IFMT	0170000 /* include/uapi/linux/stat.h */
-#define S_IFREG 0100000
-#define S_IFDIR 0040000
-#define S_IFBLK 0060000
-
 #define PAGE_MAPPING_FLAGS 3UL /* include/linux/page-flags.h */
 #define BASE_DEPTH	   4   /* our files are at most so many directories below the base */
 

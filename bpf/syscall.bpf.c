@@ -32,14 +32,6 @@ char LICENSE[] SEC("license") = "GPL";
 #define SA_RESTART     0x10000000
 #define SIG_IGN	       1 /* SIG_DFL is 0 */
 
-/* uapi/linux/stat.h */
-#define S_IFMT	 0170000
-#define S_IFDIR	 0040000
-#define S_IFCHR	 0020000
-#define S_IFBLK	 0060000
-#define S_IFREG	 0100000
-#define S_IFSOCK 0140000
-
 #define AF_INET	 2
 #define AF_INET6 10
 

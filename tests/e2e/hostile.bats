@@ -144,12 +144,7 @@ need_their_name() {
 	long=$(printf 'n%.0s' {1..250})
 	cp "$WORKLOADS/hung_files" "$WORKLOADS/user_func" "$open_dir"
 	mkfifo -m 666 "$open_dir/say"
-	write_rules <<-'EOF'
-		[rule-close]
-		when = syscall:close fails (EBADF)
-		if = comm == "frbpf-hung"
-	EOF
-	frbpf_load
+	load_rule_on_bad_close
 	mount=$(findmnt -n -o TARGET -t cgroup2 | head -n 1)
 	[[ ! $mount ]] || cgroup=$mount/$evil
 	[[ ! $mount ]] || mkdir "$cgroup"
@@ -184,12 +179,7 @@ need_their_name() {
 		install -D "$file" "$theirs/jail$file"
 	done
 	install -D "$WORKLOADS/hung_files" "$theirs/jail/bin/true"
-	write_rules <<-'EOF'
-		[rule-close]
-		when = syscall:close fails (EBADF)
-		if = comm == "frbpf-hung"
-	EOF
-	frbpf_load
+	load_rule_on_bad_close
 	as_them sh -c 'exec unshare -Ur chroot "$1/jail" /bin/true --program <"$2"' - "$theirs" "$open_dir/say" >"$BATS_TEST_TMPDIR/began" &
 	exec 7>"$open_dir/say"
 	wait_until 20 test -s "$BATS_TEST_TMPDIR/began"

@@ -32,3 +32,13 @@ as_them() { # COMMAND...
 harmless() { # TEXT
 	! LC_ALL=C grep -q '[[:cntrl:]]' <<<"$1" || fail "not harmless: $(cat -v <<<"$1")"
 }
+
+# What hung_files does when it is told to
+load_rule_on_bad_close() {
+	write_rules <<-'EOF'
+		[rule-close]
+		when = syscall:close fails (EBADF)
+		if = comm == "frbpf-hung"
+	EOF
+	frbpf_load
+}

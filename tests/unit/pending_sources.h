@@ -464,6 +464,13 @@ static inline void rest_for_memory(long ns)
 #define CALLS_AS_SPANS "raw_syscalls:sys_enter -> raw_syscalls:sys_exit by tid"
 #define PLACES	       "uprobe:SELF:watched_begin -> uprobe:SELF:watched_end by tid"
 
+#define OF_DISKS(source)                                                                           \
+	{                                                                                          \
+		.name = source, .when = source, .condition = " && op == read", .threshold = 100,   \
+		.hang = hang_on_disk, .rest = rest_on_disk, .begin = disks_begin,                  \
+		.again = disks_again, .end = disks_end, .let_go = disks_answer, .n_at_once = 1     \
+	}
+
 static const struct pending_source pending_sources[] = {
 	{ .name = "runqlat",
 	  .when = "runqlat",
@@ -515,28 +522,8 @@ static const struct pending_source pending_sources[] = {
 	  .hang = watched_call,
 	  .rest = rest_in_function,
 	  .n_at_once = 6 },
-	{ .name = "blkio",
-	  .when = "blkio",
-	  .condition = " && op == read",
-	  .threshold = 100,
-	  .hang = hang_on_disk,
-	  .rest = rest_on_disk,
-	  .begin = disks_begin,
-	  .again = disks_again,
-	  .end = disks_end,
-	  .let_go = disks_answer,
-	  .n_at_once = 1 },
-	{ .name = "blkio.device",
-	  .when = "blkio.device",
-	  .condition = " && op == read",
-	  .threshold = 100,
-	  .hang = hang_on_disk,
-	  .rest = rest_on_disk,
-	  .begin = disks_begin,
-	  .again = disks_again,
-	  .end = disks_end,
-	  .let_go = disks_answer,
-	  .n_at_once = 1 },
+	OF_DISKS("blkio"),
+	OF_DISKS("blkio.device"),
 	{ .name = "reclaim",
 	  .when = "reclaim",
 	  .threshold = 100,
