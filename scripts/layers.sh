@@ -77,7 +77,7 @@ result "files of user/ have names of their own" "$(find user -name '*.[ch]' -pri
 	$1 == name {print $2 " and " path} {name = $1; path = $2}')"
 # in processes without privileges, and in those that only read recordings; openers only look for the files
 result "files of other users are parsed by whom that cannot harm" "$(grep -nE \
-	'#include "(common/elf_copy|symbols/(elf_.*|cfi|module_files))\.h"|elf_begin|build_id__read_fd' -r user |
+	'#include "(common/elf_copy|symbols/(elf_.*|cfi|module))\.h"|elf_begin|build_id__read_fd' -r user |
 	grep -vE '^user/(symbols|examine|analyse|perfdata/build_id\.[ch]|common/elf_copy\.c)' )"
 result "nothing else at the top" "$(git ls-files 2>/dev/null | sed 's|/.*||' | sort -u |
 	grep -vxE '\..*|Makefile|(README|CONTRIBUTING)\.md|bpf|configs|docs|scripts|tests|user|vmlinux')"

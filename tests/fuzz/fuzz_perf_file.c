@@ -5,7 +5,7 @@
 /* fuzz-sources: user/perfdata/record.c user/perfdata/tracing_data.c user/perfdata/encode.c */
 /* fuzz-sources: user/symbols/task_model.c user/symbols/task_apply.c */
 /* fuzz-sources: user/symbols/task_emit.c user/symbols/thread_list.c */
-/* fuzz-sources: user/symbols/namespace_pool.c user/symbols/kernel_state.c */
+/* fuzz-sources: user/symbols/kernel_state.c */
 /* fuzz-sources: user/symbols/map_list.c */
 /* fuzz-sources: user/symbols/kernel_space.c user/analyse/offcpu_time.c */
 /* fuzz-sources: user/common/buf.c user/common/err.c */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* fuzz-sources: user/symbols/task_model.c user/symbols/task_apply.c user/symbols/task_emit.c */
-/* fuzz-sources: user/symbols/thread_list.c user/symbols/namespace_pool.c */
+/* fuzz-sources: user/symbols/thread_list.c */
 /* fuzz-sources: user/symbols/kernel_state.c user/symbols/map_list.c */
 /* fuzz-sources: user/perfdata/record.c user/common/buf.c */
 /*

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "sideband/map_build_id.h"
-#include "symbols/module_files.h"
+#include "symbols/module.h"
 #include "temp_tree.h"
 
 #define GONE INT32_MAX /* a pid that no process has */

@@ -22,7 +22,6 @@
 #include "symbols/demangle.h"
 #include "symbols/module.h"
 #include "symbols/symbols.h"
-#include "symbols/text_chunks.h"
 #include "symbols/text_symbols.h"
 
 static void add(struct symbol_table *t, uint64_t start, uint64_t size, const char *name,

@@ -19,7 +19,7 @@
 #include "perfdata/perf_file.h"
 #include "rules/constants.h"
 #include "rules/units.h"
-#include "symbols/kallsyms_cache.h"
+#include "symbols/kernel_symbols.h"
 
 #define KERNEL_SECONDS 60 /* of CPU time to find the build id of the kernel in a dump */
 

@@ -18,7 +18,7 @@
 #include "record/session.h"
 #include "rules/text.h"
 #include "rules/units.h"
-#include "symbols/text_chunks.h"
+#include "symbols/text_symbols.h"
 
 #define RING_MOST  (4U << 20) /* bytes per CPU; `ring` can make it larger */
 #define RING_LEAST (64U << 10)

@@ -6,7 +6,7 @@
 #ifndef FRBPF_EXAMINE_PARSER_H
 #define FRBPF_EXAMINE_PARSER_H
 
-#include "common/demangler.h"
+#include "symbols/demangle.h"
 
 /*
  * Read the files that the opener sends through @files, and answer through @answers, until either

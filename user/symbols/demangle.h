@@ -1,7 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Demangles names of C++ and older Rust functions. */
+/*
+ * Demangles names of C++ and older Rust functions. Uses the C++ run-time library, loaded on
+ * demand, if it is installed.
+ */
 #ifndef FRBPF_SYMBOLS_DEMANGLE_H
 #define FRBPF_SYMBOLS_DEMANGLE_H
+
+struct demangler;
+
+/* NULL: there is no libstdc++.so.6 here. */
+struct demangler *demangler__new(void);
+/* "ns::f(int)", owned by the caller; NULL: @name is not mangled, or too long. */
+char *demangler__run(const struct demangler *d, const char *name);
+void demangler__free(struct demangler *d);
+
+/* ---- one for the whole process ---- */
 
 /* Load libstdc++ now, in a process that can open no files later. */
 void demangle__prepare(void);

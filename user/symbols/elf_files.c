@@ -5,7 +5,6 @@
 #include "common/cleanup.h"
 #include "common/elf_copy.h"
 #include "symbols/elf_files.h"
-#include "symbols/text_chunks.h"
 #include "symbols/text_symbols.h"
 
 #define PERF_MAP_MAX (256u << 20)

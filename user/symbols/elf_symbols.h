@@ -25,7 +25,7 @@ struct elf_wanted {
 
 struct elf_symbols {				       /* { 0 } is an empty one */
 	struct symbol_table table;		       /* by vaddr */
-	struct symbol_table stubs;		       /* elf_plt.h */
+	struct symbol_table stubs;		       /* "strcmp@plt" */
 	struct elf_segment segments[ELF_SEGMENTS_MAX]; /* none in a debug file */
 	size_t n_segments;
 	const struct elf_wanted *wanted;   /* set only while it is read; NULL: everything */

@@ -2,12 +2,13 @@
 /*
  * Reads the symbols of the kernel and its modules. If another kernel was recorded, its symbols come
  * from the kallsyms that perf kept in ~/.debug. Modules must be loaded now, in the recorded build.
- * Each function returns NULL, or a static text that says why there are no symbols. *ret_delta is to
- * be added to recorded addresses, as they differ per boot.
+ * The read functions return NULL, or a static text that says why there are no symbols. *ret_delta is
+ * to be added to recorded addresses, as they differ per boot.
  */
 #ifndef FRBPF_SYMBOLS_KERNEL_SYMBOLS_H
 #define FRBPF_SYMBOLS_KERNEL_SYMBOLS_H
 
+#include "common/err.h"
 #include "perfdata/build_id.h"
 #include "symbols/symbol_table.h"
 
@@ -22,5 +23,14 @@ const char *kernel_symbols__read_module(const char *name, uint64_t start, const 
 
 /* Read the symbols of the running kernel and its modules, but only those at @addrs. */
 const char *kernel_symbols__read_running(const uint64_t *addrs, size_t n, struct symbol_table *ret);
+
+/*
+ * Save the symbols of the running kernel where perf on another machine looks for them. Copies
+ * /proc/kallsyms into the folder @dir, which is created if needed, in the layout of perf's
+ * build-id cache (tools/perf/util/build-id.c): [kernel.kallsyms]/ID/kallsyms and a link
+ * .build-id/ID. -EINVAL: @id is of another kernel; -EACCES: this user sees no addresses; else the
+ * errno of the write. A message is in @err.
+ */
+int kallsyms_cache__write(const char *dir, const struct build_id *id, struct err *err);
 
 #endif

@@ -4,9 +4,9 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
-#include "common/demangler.h"
 #include "examine/probe/find_func.h"
 #include "rules/diag.h"
+#include "symbols/demangle.h"
 
 #define PARTS_MAX   8
 #define NAMES_MAX   (1 << 18) /* names compared to suggest the nearest one */

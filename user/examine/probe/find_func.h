@@ -3,9 +3,9 @@
 #ifndef FRBPF_EXAMINE_FIND_FUNC_H
 #define FRBPF_EXAMINE_FIND_FUNC_H
 
-#include "common/demangler.h"
 #include "examine/probe/elf_file.h"
 #include "examine/probe/func_exits.h"
+#include "symbols/demangle.h"
 
 #define FUNCS_MAX 16 /* functions of one name in one file */
 

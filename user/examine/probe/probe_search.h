@@ -3,9 +3,9 @@
 #ifndef FRBPF_EXAMINE_PROBE_SEARCH_H
 #define FRBPF_EXAMINE_PROBE_SEARCH_H
 
-#include "common/demangler.h"
 #include "common/err.h"
 #include "examine/probe/probe_found.h"
+#include "symbols/demangle.h"
 
 /* Open files to search, borrowed. */
 struct probe_files_open {
