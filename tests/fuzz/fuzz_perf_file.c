@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/perfdata/perf_file.c user/perfdata/file_sections.c user/perfdata/file_records.c */
-/* fuzz-sources: user/perfdata/sample.c user/perfdata/block_file.c user/perfdata/file_inflate.c */
+/* fuzz-sources: user/perfdata/perf_file.c user/perfdata/file_records.c */
+/* fuzz-sources: user/perfdata/sample.c user/perfdata/block_file.c user/perfdata/file_records.c */
 /* fuzz-sources: user/common/format_field.c */
 /* fuzz-sources: user/perfdata/record.c user/perfdata/tracing_data.c user/perfdata/encode.c */
 /* fuzz-sources: user/symbols/task_model.c user/symbols/task_apply.c */

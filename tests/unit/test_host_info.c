@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "perfdata/header_bits.h"
+#include "perfdata/file_layout.h"
 #include "perfdata/host_files.h"
 #include "perfdata/host_sections.h"
 #include "temp_tree.h"

@@ -6,7 +6,7 @@
 #include "perf_file_fixture.h"
 
 #include "analyse/merge/merge.h"
-#include "perfdata/header_bits.h"
+#include "perfdata/file_layout.h"
 
 #define MARKER_CONFIG 65534 /* of frbpf:trigger */
 

@@ -17,7 +17,7 @@
 #include "common/cleanup.h"
 #include "dump/base/recovery.h"
 #include "dump/base/removal_log.h"
-#include "perfdata/marker_file.h"
+#include "perfdata/marker.h"
 #include "temp_tree.h"
 #include "writer_fixture.h"
 

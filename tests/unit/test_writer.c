@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 
 #include "perfdata/file_attr.h"
-#include "perfdata/header_bits.h"
+#include "perfdata/file_layout.h"
 #include "writer_fixture.h"
 
 /* Overrides libc's function, to test a file system without RENAME_NOREPLACE anywhere. */

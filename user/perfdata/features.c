@@ -81,13 +81,13 @@ static int add_cmdline(const struct source *s, struct buf *b)
 
 static int add_event_desc(const struct source *s, struct buf *b)
 {
-	int err = encode__u32(b, s->n_attrs) ?: encode__u32(b, FEATURES_ATTR_SIZE);
+	int err = encode__u32(b, s->n_attrs) ?: encode__u32(b, FILE_ATTR_SIZE);
 	size_t i;
 
 	for (i = 0; !err && i < s->n_attrs; i++) {
 		const struct perfdata_attr *a = &s->attrs[i];
 
-		err = buf__add(b, a->attr, FEATURES_ATTR_SIZE) ?: encode__u32(b, a->n_ids) ?:
+		err = buf__add(b, a->attr, FILE_ATTR_SIZE) ?: encode__u32(b, a->n_ids) ?:
 		      encode__string(b, a->name) ?: buf__add(b, a->ids, a->n_ids * sizeof(*a->ids));
 	}
 	return err;

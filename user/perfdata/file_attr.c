@@ -9,7 +9,7 @@
 #include "perfdata/record.h"
 #include "perfdata/tracing_data.h"
 
-_Static_assert(sizeof(struct perf_event_attr) >= FEATURES_ATTR_SIZE, "linux headers before 5.13");
+_Static_assert(sizeof(struct perf_event_attr) >= FILE_ATTR_SIZE, "linux headers before 5.13");
 
 /* sample_type bits that move the fields for which record.h has fixed places. */
 #define MOVES_FIELDS (PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID)
@@ -64,8 +64,8 @@ static int check_attr(const struct perfdata_attr *a, struct err *err)
  */
 static void copy_attr(struct perf_event_attr *to, const struct perf_event_attr *from)
 {
-	memcpy(to, from, FEATURES_ATTR_SIZE);
-	to->size = FEATURES_ATTR_SIZE;
+	memcpy(to, from, FILE_ATTR_SIZE);
+	to->size = FILE_ATTR_SIZE;
 	if (is_pointer_pmu(to->type)) {
 		to->config1 = 0;
 		to->config2 = 0;

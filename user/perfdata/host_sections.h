@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The encoders that host_info uses. Each appends the body of one section. An error other than
+ * The encoders in host_topology.c that host_info uses. Each appends the body of one section. An error other than
  * -ENOMEM means that this machine lacks the source: the caller drops the partial body and leaves
  * the section out.
  */
@@ -24,18 +24,11 @@ struct host_env {
 /* host_info__collect() for the machine whose /proc and /sys are below @root. */
 int host_info__collect_from(const char *root, struct err *err, struct host_info **ret);
 
-/* host_topology.c */
 int host_topology__cpus(const struct host_env *env, struct buf *b);
 int host_topology__caches(const struct host_env *env, struct buf *b);
 
-/* host_memory.c */
 int host_memory__total(const struct host_env *env, struct buf *b);
 int host_memory__numa(const struct host_env *env, struct buf *b);
 int host_memory__blocks(const struct host_env *env, struct buf *b);
-
-/* host_pmu.c */
-int host_pmu__mappings(const struct host_env *env, struct buf *b);
-int host_pmu__cpu_caps(const struct host_env *env, struct buf *b);
-int host_pmu__other_caps(const struct host_env *env, struct buf *b);
 
 #endif

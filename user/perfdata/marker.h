@@ -84,4 +84,26 @@ int marker__decode_trigger(const void *raw, size_t len, struct marker_texts *tex
 int marker__encode_begin(struct buf *raw, const struct marker_begin *m);
 int marker__encode_gap(struct buf *raw, const struct marker_gap *m);
 
+/*
+ * ---- triggers in a dump whose manifest was lost ----
+ * This does not parse perf.data files in general, but looks for the one event whose layout is ours.
+ */
+
+/* A marker in the file. Texts may be cut; missing texts are "". */
+struct marker_found {
+	struct marker_trigger text; /* valid only during the call */
+	uint64_t time;		    /* ns, CLOCK_MONOTONIC of the boot that recorded it */
+	uint64_t realtime_offset;   /* CLOCK_REALTIME - CLOCK_MONOTONIC then, ns; 0: unknown */
+	uint32_t cpu;
+};
+
+/* Non-zero ends the search. */
+typedef int (*marker_found_fn)(const struct marker_found *m, void *arg);
+
+/*
+ * Call @fn for each frbpf:trigger in the file @fd, in file order. The position of @fd is unchanged.
+ * 0; the result of @fn; -EBADMSG: not one of our files, or incomplete; or the errno of the read.
+ */
+int marker_file__triggers(int fd, marker_found_fn fn, void *arg);
+
 #endif

@@ -1,19 +1,388 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Layout: tools/perf/util/header.c: perf_session__do_write_header. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/lower_bound.h"
+#include "perfdata/cursor.h"
+#include "perfdata/file_layout.h"
 #include "perfdata/perf_file_impl.h"
+#include "perfdata/tracing_data.h"
 
-#define HEADER_SIZE	 104 /* of file mode */
+/* ---- feature sections: no field points to their table, it follows the records ---- */
+
+/* A feature that we do not write, but that changes how a file is read. */
+#define HEADER_DIR_FORMAT 24
+
+#define STRINGS_MAX 65536 /* arguments of a command line */
+
+static int out_of_memory(const struct perf_file *f, struct err *err)
+{
+	return err_set(err, -ENOMEM, "%s: out of memory", f->path);
+}
+
+static int read_string(struct perf_file *f, struct cursor *c, char **to, struct err *err)
+{
+	const char *s = cursor__string(c);
+
+	if (!s)
+		return 0; /* the caller sees that the cursor is bad */
+	*to = strdup(s);
+	return *to ? 0 : out_of_memory(f, err);
+}
+
+static int read_hostname(struct perf_file *f, struct cursor *c, struct err *err)
+{
+	int code = read_string(f, c, &f->hostname, err);
+
+	f->info.hostname = f->hostname;
+	return code;
+}
+
+static int read_osrelease(struct perf_file *f, struct cursor *c, struct err *err)
+{
+	int code = read_string(f, c, &f->osrelease, err);
+
+	f->info.osrelease = f->osrelease;
+	return code;
+}
+
+static int read_arch(struct perf_file *f, struct cursor *c, struct err *err)
+{
+	int code = read_string(f, c, &f->arch, err);
+
+	f->info.arch = f->arch;
+	return code;
+}
+
+static int read_cmdline(struct perf_file *f, struct cursor *c, struct err *err)
+{
+	uint32_t n = cursor__u32(c), i;
+	int code = 0;
+
+	if (n > STRINGS_MAX)
+		c->bad = true;
+	if (c->bad)
+		return 0;
+	f->cmdline = calloc(n + 1, sizeof(*f->cmdline));
+	if (!f->cmdline)
+		return out_of_memory(f, err);
+	for (i = 0; i < n && !c->bad && !code; i++)
+		code = read_string(f, c, &f->cmdline[i], err);
+	f->info.cmdline = (const char *const *)f->cmdline;
+	return code;
+}
+
+static int read_sample_time(struct perf_file *f, struct cursor *c, struct err *err)
+{
+	f->info.first_sample = cursor__u64(c);
+	f->info.last_sample = cursor__u64(c);
+	return 0;
+}
+
+static int read_event_desc(struct perf_file *f, struct cursor *c, struct err *err)
+{
+	uint32_t n = cursor__u32(c), attr_size = cursor__u32(c), i;
+
+	for (i = 0; i < n && !c->bad; i++) {
+		const void *attr = cursor__bytes(c, attr_size);
+		uint32_t n_ids = cursor__u32(c);
+		char *name = NULL;
+		int code = read_string(f, c, &name, err);
+
+		cursor__bytes(c, (uint64_t)n_ids * sizeof(uint64_t));
+		if (code || !attr || !name || i >= f->info.n_events) {
+			free(name);
+			if (code)
+				return code;
+			continue;
+		}
+		free(f->names[i]);
+		f->events[i].name = f->names[i] = name;
+	}
+	return 0;
+}
+
+/* Entries as written by tools/perf/util/build-id.c: write_buildid. Names point into the section. */
+struct build_id_head {
+	struct perf_event_header header;
+	int32_t pid;
+	uint8_t id[BUILD_ID_MAX];
+	uint8_t size; /* valid if misc has the bit below */
+	uint8_t zero[3];
+};
+#define MISC_BUILD_ID_SIZE (1 << 15)
+
+static int read_build_ids(struct perf_file *f, struct cursor *c, struct err *err)
+{
+	struct build_id_head h;
+
+	while (cursor__left(c) && !c->bad) {
+		const char *entry = c->p;
+		struct file_build_id *v;
+
+		if (cursor__left(c) >= sizeof(h))
+			memcpy(&h, entry, sizeof(h));
+		if (cursor__left(c) <= sizeof(h) || h.header.size <= sizeof(h) ||
+		    h.header.size > cursor__left(c) ||
+		    !memchr(entry + sizeof(h), 0, h.header.size - sizeof(h))) {
+			c->bad = true;
+			return 0;
+		}
+		cursor__bytes(c, h.header.size);
+		if (!(h.header.misc & MISC_BUILD_ID_SIZE))
+			h.size = BUILD_ID_MAX;
+		if (h.size > BUILD_ID_MAX) {
+			c->p = entry;
+			c->bad = true;
+			return 0;
+		}
+		v = f->build_ids;
+		if (!(f->info.n_build_ids & (f->info.n_build_ids - 1))) /* 0 or a power of two */
+			v = reallocarray(v, f->info.n_build_ids ? 2 * f->info.n_build_ids : 1,
+					 sizeof(*v));
+		if (!v)
+			return out_of_memory(f, err);
+		f->info.build_ids = f->build_ids = v;
+		v += f->info.n_build_ids++;
+		*v = (struct file_build_id){
+			.name = entry + sizeof(h),
+			.kernel = (h.header.misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
+				  PERF_RECORD_MISC_KERNEL,
+			.id.size = h.size,
+		};
+		memcpy(v->id.data, h.id, h.size);
+	}
+	return 0;
+}
+
+static int add_format(struct perf_file *f, const char *system, const char *text, size_t len,
+		      struct err *err)
+{
+	const struct perfdata_format format = { .text = text, .len = len };
+	struct file_format *v = f->formats;
+	uint64_t id;
+
+	if (tracing_data__format_id(&format, &id))
+		return 0; /* nothing can refer to it */
+	if (!(f->info.n_formats & (f->info.n_formats - 1)))
+		v = reallocarray(v, f->info.n_formats ? 2 * f->info.n_formats : 1, sizeof(*v));
+	if (!v)
+		return out_of_memory(f, err);
+	f->info.formats = f->formats = v;
+	v[f->info.n_formats++] = (struct file_format){ id, system, text, len };
+	return 0;
+}
+
+static struct file_blob read_blob(struct cursor *c, uint64_t len)
+{
+	return (struct file_blob){ .data = cursor__bytes(c, len), .len = c->bad ? 0 : len };
+}
+
+/* What follows the formats is optional, as for perf. */
+static void read_tracing_rest(struct perf_file *f, struct cursor c)
+{
+	cursor__bytes(&c, cursor__u32(&c)); /* kallsyms */
+	f->info.tracing.printk_formats = read_blob(&c, cursor__u32(&c));
+	f->info.tracing.saved_cmdlines = read_blob(&c, cursor__u64(&c));
+}
+
+/* Layout: tools/perf/util/trace-event-info.c. */
+static int read_tracing_data(struct perf_file *f, struct cursor *c, struct err *err)
+{
+	struct file_tracing *t = &f->info.tracing;
+	static const char magic[10] = "\x17\x08\x44tracing";
+	const void *start = cursor__bytes(c, sizeof(magic));
+	uint32_t n, events;
+	int code = 0;
+
+	cursor__name(c);			    /* version */
+	cursor__bytes(c, 1 + 1 + sizeof(uint32_t)); /* byte order, size of a long, of a page */
+	cursor__name(c);
+	t->header_page = read_blob(c, cursor__u64(c));
+	cursor__name(c);
+	t->header_event = read_blob(c, cursor__u64(c));
+	if (!start || memcmp(start, magic, sizeof(magic)))
+		c->bad = true;
+	for (n = cursor__u32(c); n && !c->bad; n--) /* formats of ftrace itself */
+		cursor__bytes(c, cursor__u64(c));
+	for (n = cursor__u32(c); n && !c->bad && !code; n--) {
+		const char *system = cursor__name(c);
+
+		for (events = cursor__u32(c); events && !c->bad && !code; events--) {
+			uint64_t len = cursor__u64(c);
+			const char *text = cursor__bytes(c, len);
+
+			if (text)
+				code = add_format(f, system, text, len, err);
+		}
+	}
+	read_tracing_rest(f, *c);
+	return code;
+}
+
+/* @keep: the body of the section is kept, because f->info points into it. */
+static const struct section {
+	unsigned int bit;
+	const char *name;
+	int (*read)(struct perf_file *f, struct cursor *c, struct err *err);
+	bool keep;
+} sections[] = {
+	{ HEADER_TRACING_DATA, "TRACING_DATA", read_tracing_data, true },
+	{ HEADER_BUILD_ID, "BUILD_ID", read_build_ids, true },
+	{ HEADER_HOSTNAME, "HOSTNAME", read_hostname, false },
+	{ HEADER_OSRELEASE, "OSRELEASE", read_osrelease, false },
+	{ HEADER_ARCH, "ARCH", read_arch, false },
+	{ HEADER_CMDLINE, "CMDLINE", read_cmdline, false },
+	{ HEADER_EVENT_DESC, "EVENT_DESC", read_event_desc, false },
+	{ HEADER_SAMPLE_TIME, "SAMPLE_TIME", read_sample_time, false },
+};
+
+static bool has_feature(const struct perf_file *f, unsigned int bit)
+{
+	return f->header.features[bit / 64] >> (bit % 64) & 1;
+}
+
+/* Find the section of feature @bit in the file. */
+static int find_section(struct perf_file *f, unsigned int bit, struct file_range *ret,
+			struct err *err)
+{
+	uint64_t table = f->header.data.offset + f->header.data.size, n = 0;
+	uint64_t size = block_file__size(f->file);
+	int code;
+
+	for (unsigned int b = 0; b < bit; b++)
+		n += has_feature(f, b);
+	code = block_file__read(f->file, table + n * sizeof(*ret), ret, sizeof(*ret), err);
+	if (!code && (ret->offset > size || ret->size > size - ret->offset))
+		code = err_set(err, -EINVAL,
+			       "%s: the feature table is damaged at offset %" PRIu64
+			       ": section %u reaches past the end of the file",
+			       f->path, table + n * sizeof(*ret), bit);
+	if (code && !f->header.data.size)
+		code = err_set(err, -EINVAL,
+			       "%s: the header says at offset 48 that there are no records: the "
+			       "recording was not ended properly",
+			       f->path);
+	return code;
+}
+
+static int read_section(struct perf_file *f, const struct section *s, void **kept, struct err *err)
+{
+	struct file_range range;
+	struct cursor c;
+	char *body;
+	int code = find_section(f, s->bit, &range, err);
+
+	if (code)
+		return code;
+	body = malloc(range.size + 1);
+	if (!body)
+		return out_of_memory(f, err);
+	code = block_file__read(f->file, range.offset, body, range.size, err);
+	if (!code) {
+		c = cursor__init(body, range.size);
+		code = s->read(f, &c, err);
+		if (!code && c.bad)
+			code = err_set(err, -EINVAL,
+				       "%s: section %s is damaged at offset %" PRIu64
+				       ": its contents are larger than it",
+				       f->path, s->name, range.offset + (uint64_t)(c.p - body));
+	}
+	if (s->keep)
+		*kept = body;
+	else
+		free(body);
+	return code;
+}
+
+/* Make a name if EVENT_DESC has none. */
+static int name_event(struct perf_file *f, size_t i, struct err *err)
+{
+	const struct perf_event_attr *a = &f->events[i].attr;
+	const struct file_format *format = NULL;
+	const char *name, *end = NULL;
+	int n;
+
+	if (a->type == PERF_TYPE_TRACEPOINT)
+		format = perf_file__format(f, a->config);
+	if (format && format->len > 6 && !memcmp(format->text, "name: ", 6))
+		end = memchr(format->text, '\n', format->len);
+	if (end) {
+		name = format->text + 6;
+		n = asprintf(&f->names[i], "%s:%.*s", format->system, (int)(end - name), name);
+	} else {
+		n = asprintf(&f->names[i], "%u:%" PRIu64, a->type, (uint64_t)a->config);
+	}
+	if (n < 0) {
+		f->names[i] = NULL;
+		return out_of_memory(f, err);
+	}
+	f->events[i].name = f->names[i];
+	return 0;
+}
+
+/* Check all sections, also those that are not read, to detect a truncated file. */
+static int check_sections(struct perf_file *f, struct err *err)
+{
+	struct file_range range;
+	int code = 0;
+
+	for (unsigned int bit = 0; bit < FILE_FEATURES && !code; bit++)
+		if (has_feature(f, bit))
+			code = find_section(f, bit, &range, err);
+	return code;
+}
+
+int perf_file__section(struct perf_file *f, unsigned int bit, struct buf *ret, struct err *err)
+{
+	size_t start = ret->len;
+	struct file_range range;
+	int code;
+
+	if (bit >= FILE_FEATURES || !has_feature(f, bit))
+		return -ENOENT;
+	code = find_section(f, bit, &range, err);
+	if (!code && buf__add_zero(ret, range.size))
+		code = out_of_memory(f, err);
+	code = code ?: block_file__read(f->file, range.offset, ret->data + start, range.size, err);
+	if (code)
+		ret->len = start;
+	return code;
+}
+
+static int read_sections(struct perf_file *f, struct err *err)
+{
+	size_t i, n_kept = 0;
+	int code = 0;
+
+	if (has_feature(f, HEADER_DIR_FORMAT))
+		return err_set(err, -EINVAL,
+			       "%s: recorded into a directory (`perf record --threads`): record "
+			       "without",
+			       f->path);
+	code = check_sections(f, err);
+	for (i = 0; i < sizeof(sections) / sizeof(sections[0]) && !code; i++) {
+		if (has_feature(f, sections[i].bit))
+			code = read_section(f, &sections[i], &f->sections[n_kept], err);
+		n_kept += sections[i].keep;
+	}
+	for (i = 0; i < f->info.n_events && !code; i++)
+		if (!f->events[i].name)
+			code = name_event(f, i, err);
+	if (!code && has_feature(f, HEADER_COMPRESSED))
+		code = file_inflate(f, err);
+	return code;
+}
+
+/* ---- header and attributes ---- */
+
 #define PIPE_HEADER_SIZE 16
 #define ATTR_SIZE_VER0	 64
 #define ATTR_SIZE_MAX	 4096 /* PAGE_SIZE: the kernel's limit */
 #define EVENTS_MAX	 16384
-
-_Static_assert(sizeof(struct file_header) == HEADER_SIZE, "header layout");
 
 static int bad_header(const struct perf_file *f, uint64_t off, const char *why, struct err *err)
 {
@@ -51,7 +420,7 @@ static int check_header(const struct perf_file *f, struct err *err)
 {
 	const struct file_header *h = &f->header;
 
-	if (h->size != HEADER_SIZE)
+	if (h->size != sizeof(*h))
 		return bad_header(f, 8, "its size is not 104", err);
 	if (h->attr_size < ATTR_SIZE_VER0 + sizeof(struct file_range) ||
 	    h->attr_size > ATTR_SIZE_MAX)
@@ -100,7 +469,7 @@ static int read_ids(struct perf_file *f, uint32_t i, uint64_t attr_off, const st
 		return 0;
 	ids = reallocarray(f->ids, f->n_ids + n, sizeof(*ids));
 	if (!ids)
-		return err_set(err, -ENOMEM, "%s: out of memory", f->path);
+		return out_of_memory(f, err);
 	f->ids = ids;
 	for (k = 0; k < n; k++) {
 		code = block_file__read(f->file, r->offset + k * sizeof(uint64_t),
@@ -192,7 +561,7 @@ static int read_attrs(struct perf_file *f, struct err *err)
 	f->events = calloc(n, sizeof(*f->events));
 	f->names = calloc(n, sizeof(*f->names));
 	if (!f->events || !f->names)
-		return err_set(err, -ENOMEM, "%s: out of memory", f->path);
+		return out_of_memory(f, err);
 	f->info.events = f->events;
 	f->info.n_events = n;
 	for (i = 0; i < n; i++) {
@@ -221,7 +590,7 @@ int perf_file__open(const char *path, struct err *err, struct perf_file **ret)
 	code = code ?: read_header(f, err) ?: read_attrs(f, err);
 	f->records = f->file;
 	f->data = f->header.data;
-	code = code ?: file_sections__read(f, err);
+	code = code ?: read_sections(f, err);
 	if (code) {
 		perf_file__free(f);
 		return code;

@@ -1,24 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Internals of the reader, shared by perf_file.c (header, attrs), file_sections.c (feature
- * sections), file_records.c (records), file_inflate.c (compressed records). */
+/* Internals of the reader, shared by perf_file.c (header, attrs, feature sections) and
+ * file_records.c (records, also compressed ones). */
 #ifndef FRBPF_PERFDATA_PERF_FILE_IMPL_H
 #define FRBPF_PERFDATA_PERF_FILE_IMPL_H
 
 #include "perfdata/block_file.h"
+#include "perfdata/file_layout.h"
 #include "perfdata/perf_file.h"
-
-#define FILE_FEATURES 256
-
-struct file_range {
-	uint64_t offset, size; /* bytes */
-};
-
-struct file_header {
-	char magic[8];
-	uint64_t size, attr_size;
-	struct file_range attrs, data, event_types;
-	uint64_t features[FILE_FEATURES / 64];
-};
 
 struct file_entry { /* a record in the index */
 	uint64_t time, offset;
@@ -49,9 +37,6 @@ struct perf_file {
 	_Alignas(8) char raw[RECORD_MAX];    /* as in the file */
 	_Alignas(8) char normal[RECORD_MAX]; /* with our trailer */
 };
-
-/* Read the feature sections. 0, or negative errno with a message in @err. */
-int file_sections__read(struct perf_file *f, struct err *err);
 
 /*
  * Decompress the records (`perf record -z`) into a temporary file. -EINVAL: they are damaged, or

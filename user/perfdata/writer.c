@@ -93,7 +93,7 @@ enum writer_state { WRITER_RECORDS, WRITER_FINISHED, WRITER_PUBLISHED, WRITER_BR
  */
 struct open_file {
 	bool is_open;
-	struct file_section table[HEADER_BITS];
+	struct file_range table[HEADER_BITS];
 	int n;
 	uint64_t features[4]; /* their bits */
 	uint64_t end;	      /* of the records at the last checkpoint, where the table stands */
@@ -166,7 +166,7 @@ static int write_front(struct perfdata_writer *w, struct err *err)
 		const struct perfdata_attr *a = &w->attrs.v[i];
 
 		memcpy(e.attr, a->attr, sizeof(e.attr));
-		e.ids = (struct file_section){ ids_at, a->n_ids * sizeof(*a->ids) };
+		e.ids = (struct file_range){ ids_at, a->n_ids * sizeof(*a->ids) };
 		ids_at += e.ids.size;
 		code = out_file__write(&w->out, &e, sizeof(e), err);
 	}
@@ -299,7 +299,7 @@ int perfdata__end_round(struct perfdata_writer *w, struct err *err)
 /* Append all sections to @bodies; table[] gets their places, w->header their bits. Returns their
  * number, or negative errno. */
 static int encode_features(struct perfdata_writer *w, const struct perfdata_features *f,
-			   struct buf *bodies, struct file_section table[HEADER_BITS],
+			   struct buf *bodies, struct file_range table[HEADER_BITS],
 			   struct err *err)
 {
 	unsigned int bit;
@@ -314,7 +314,7 @@ static int encode_features(struct perfdata_writer *w, const struct perfdata_feat
 		if (code)
 			return err_set(err, code, "%s: cannot encode feature %u: %s", w->tmp_name,
 				       bit, strerror(-code));
-		table[n++] = (struct file_section){ start, bodies->len - start };
+		table[n++] = (struct file_range){ start, bodies->len - start };
 		w->header.features[bit / 64] |= 1ULL << (bit % 64);
 	}
 	return n;
@@ -323,7 +323,7 @@ static int encode_features(struct perfdata_writer *w, const struct perfdata_feat
 static int write_features(struct perfdata_writer *w, const struct perfdata_features *f,
 			  struct err *err)
 {
-	struct file_section table[HEADER_BITS];
+	struct file_range table[HEADER_BITS];
 	struct buf bodies = { 0 };
 	uint64_t bodies_at;
 	int i, n, code;

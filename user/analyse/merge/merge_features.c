@@ -8,7 +8,7 @@
 #include "analyse/merge/merge_features.h"
 #include "common/array.h"
 #include "perfdata/cursor.h"
-#include "perfdata/header_bits.h"
+#include "perfdata/file_layout.h"
 
 /* Index of a list element, by id or name */
 struct list_place {

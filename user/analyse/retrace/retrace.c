@@ -9,7 +9,7 @@
 #include "analyse/retrace/retrace_impl.h"
 #include "common/array.h"
 #include "common/cleanup.h"
-#include "perfdata/header_bits.h"
+#include "perfdata/file_layout.h"
 
 #define FILES_MAX 256
 

@@ -8,7 +8,7 @@
 #include "analyse/why/why_text.h"
 #include "common/cleanup.h"
 #include "common/opening.h"
-#include "perfdata/marker_file.h"
+#include "perfdata/marker.h"
 
 static const char *text_of(const json_t *o, const char *key)
 {

@@ -14,7 +14,7 @@
 #include "dump/base/manifest.h"
 #include "dump/base/recovery.h"
 #include "dump/base/removal_log.h"
-#include "perfdata/marker_file.h"
+#include "perfdata/marker.h"
 
 #define DRAFT_MAX (16 << 20)
 
