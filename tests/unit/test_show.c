@@ -12,8 +12,7 @@
 #include <cmocka.h>
 
 #include "cmd/json_fields.h"
-#include "cmd/next_session.h"
-#include "cmd/show_stacks.h"
+#include "cmd/show_trigger.h"
 
 /* The session chosen for a trigger of @source, @when. */
 static const char *next(const char *source, const char *when)

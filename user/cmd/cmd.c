@@ -4,12 +4,13 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/json_text.h"
 #include "common/log.h"
 #include "common/printable.h"
-#include "daemon/reading.h"
 #include "daemon/control.h"
+#include "daemon/reading.h"
 #include "rules/diag.h"
 #include "rules/shipped_rules.h"
 #include "rules/units.h"
@@ -316,4 +317,22 @@ int cmd_read_only(void)
 	if (err)
 		log_error("cannot drop privileges before files are read: %s", strerror(-err));
 	return err ? EXIT_FAILED : 0;
+}
+
+int cmd_parse_rule(const char *name, const char *when, const char *threshold,
+		    const char *condition, struct diags *d, struct ruleset **ret)
+{
+	struct source_text *src;
+	struct buf text = { 0 };
+	int err;
+
+	err = buf__printf(&text,
+			  "[session-none]\nrun = -e cpu-clock --overwrite -a\n"
+			  "[rule-one]\nwhen = %s%s\n",
+			  when, threshold);
+	if (!err && condition)
+		err = buf__printf(&text, "if = %s\n", condition);
+	err = err ?: source_text__make(name, text.data, &src);
+	buf__free(&text);
+	return err ?: ruleset__parse(src, d, ret);
 }

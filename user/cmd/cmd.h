@@ -11,6 +11,7 @@
 #include "daemon/location.h"
 #include "rules/diag.h"
 #include "rules/rules_files.h"
+#include "rules/ruleset.h"
 
 /* Exit status of commands */
 #define EXIT_DONE   0
@@ -127,5 +128,13 @@ void cmd_make_printable(json_t *j);
 
 /* The verdict of `why` on an incident. */
 extern const struct explainer_fns cmd_why_explain;
+
+/*
+ * Parse a ruleset of one rule: `when` is @when followed by @threshold, `if` is @condition (NULL:
+ * none). It comes from @name, which messages show. The caller owns *ret. 0, -EINVAL (see @d) or
+ * -ENOMEM.
+ */
+int cmd_parse_rule(const char *name, const char *when, const char *threshold,
+		    const char *condition, struct diags *d, struct ruleset **ret);
 
 #endif

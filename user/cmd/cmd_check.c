@@ -4,17 +4,254 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/json_fields.h"
 #include "cmd/live.h"
-#include "cmd/measured.h"
 #include "cmd/plan_report.h"
 #include "common/cleanup.h"
 #include "common/json_alloc.h"
 #include "common/log.h"
+#include "daemon/control.h"
+#include "daemon/location.h"
 #include "detect/tracepoint/tracepoint_bind.h"
 #include "examine/probe/probe_reader.h"
+#include "rules/ruleset.h"
 #include "rules/units.h"
+
+/* Warnings for the check of rules, from measurements of a running recorder or of a trial. */
+
+enum measured_rate { MEASURED_SOMETIMES, MEASURED_ALWAYS, MEASURED_NEVER };
+
+/* Get the status of the recorder. NULL: it cannot be asked. */
+static json_t *ask_status(const struct location_hint *hint)
+{
+	char base[PATH_MAX], path[PATH_MAX + 16];
+	struct err err = { 0 };
+	json_t *reply = NULL;
+
+	if (location__find(hint, base, &err))
+		return NULL;
+	snprintf(path, sizeof(path), "%s/control", base);
+	if (control__request(path, json_pack("{s:s, s:b}", "cmd", "status", "held", 1), &err,
+			     &reply))
+		return NULL;
+	return reply;
+}
+
+/*
+ * Time, ns, that every full ring of the session holds; 0: none is full, or there is no such
+ * session.
+ */
+static uint64_t session_holds(const json_t *status, const struct session_conf *conf)
+{
+	const json_t *s, *ring;
+	uint64_t least = 0;
+	size_t i, k;
+
+	json_array_foreach (json_object_get(status, "sessions"), i, s) {
+		if (strcmp(str(s, "name"), conf->name) != 0 ||
+		    strcmp(str(s, "run"), conf->run) != 0)
+			continue;
+		json_array_foreach (json_object_get(s, "rings"), k, ring) {
+			uint64_t held = num(ring, "held_ns");
+
+			if (num(ring, "bytes") >= num(s, "ring_bytes") && (!least || held < least))
+				least = held;
+		}
+	}
+	return least;
+}
+
+static uint64_t wanted_window(const struct rule_conf *rule)
+{
+	const struct when *w = &rule->when;
+
+	if (rule->pre != RULESET_WINDOW_AUTO)
+		return rule->pre;
+	return when__lasts(w);
+}
+
+static void warn_rule(const struct ruleset *rs, const struct rule_conf *rule, const json_t *status,
+		      struct diags *d)
+{
+	uint64_t want = wanted_window(rule);
+	char held_text[32], want_text[32];
+
+	for (size_t i = 0; want && i < rule->n_sessions; i++) {
+		const struct session_conf *conf = &rs->sessions[rule->sessions[i]];
+		uint64_t held = conf->ring ? 0 : session_holds(status, conf);
+
+		if (!held || held > want)
+			continue;
+		diags__warn(d, rule->src ?: rs->config->src, rule->when_span,
+			    "the running recorder holds %s in the rings of session '%s': dumps "
+			    "that should reach back %s will be short; use a larger -m, or 'ring'",
+			    units__format_duration(held, held_text, sizeof(held_text)), conf->name,
+			    units__format_duration(want, want_text, sizeof(want_text)));
+	}
+}
+
+#define SEEN_ENOUGH  100 /* values needed to estimate the largest to come */
+#define OUT_OF_REACH 100 /* a threshold is out of reach if it is so many times the largest value */
+#define RATE_ENOUGH  10	 /* values needed to estimate how many will come */
+
+/* Does it fire more often than it may dump, or as soon as it is loaded? */
+static bool judge_always(const struct rule_conf *rule, const struct live_rule *live, uint64_t ns,
+			 struct diags *d)
+{
+	const struct rate *max = &rule->max_dumps;
+	uint64_t fired = live->counted.fired;
+	char a[32], b[32];
+
+	units__format_duration(ns, a, sizeof(a));
+	if (!rule->quiet && max->n && fired > 1 &&
+	    (double)fired * (double)max->window > (double)max->n * (double)ns) {
+		diags__warn(d, rule->src, rule->when_span,
+			    "this always fires: %llu times in %s, but its max-dumps allows %u in "
+			    "%s; `frbpf tune` finds a threshold",
+			    (unsigned long long)fired, a, max->n,
+			    units__format_duration(max->window, b, sizeof(b)));
+		return true;
+	}
+	if (!rule->when.silence || !live->has_seen || live->seen.matched || !live->counted.matched)
+		return false;
+	diags__warn(d, rule->src, rule->when_span,
+		    "this always fires, by what was measured: nothing that it waits for came in %s",
+		    a);
+	return true;
+}
+
+/* Fewer than half of the values that a percentile needs will come in the time of `learn`. */
+static bool judge_learning(const struct rule_conf *rule, uint64_t seen, uint64_t ns,
+			   struct diags *d)
+{
+	const struct when_learn *learn = &rule->when.learn;
+	double to_come = (double)seen * (double)learn->window / (double)(ns ?: 1);
+	char a[32];
+
+	if (!learn->percentile || seen < RATE_ENOUGH ||
+	    to_come * 2 >= (double)when_learn__least(learn))
+		return false;
+	diags__warn(d, rule->src, rule->when_span,
+		    "this never fires, by what was measured: some %.0f values come in %s, and it "
+		    "learns from %llu; set a longer 'learn', or a lower percentile",
+		    to_come, units__format_duration(learn->window, a, sizeof(a)),
+		    (unsigned long long)when_learn__least(learn));
+	return true;
+}
+
+static bool judge_threshold(const struct rule_conf *rule, const struct live_rule *live, uint64_t ns,
+			    struct diags *d)
+{
+	uint64_t largest = live->seen.max_value, limit = rule->when.threshold;
+	char a[32], b[32];
+
+	if (live->seen.matched < SEEN_ENOUGH || largest >= limit / OUT_OF_REACH ||
+	    rule->when.share.window > ns)
+		return false;
+	diags__warn(d, rule->src, rule->when_span,
+		    "this never fires, by what was measured: the largest of %llu values in %s is "
+		    "%s, and the threshold is %llu times that",
+		    (unsigned long long)live->seen.matched,
+		    units__format_duration(ns, a, sizeof(a)),
+		    units__format_duration(largest, b, sizeof(b)),
+		    (unsigned long long)(limit / (largest ?: 1)));
+	return true;
+}
+
+static enum measured_rate judge_rule(const struct rule_conf *rule, const struct live_rule *live,
+				     uint64_t ns, struct diags *d)
+{
+	bool never;
+
+	if (judge_always(rule, live, ns, d))
+		return MEASURED_ALWAYS;
+	/* what hangs, or does not come, is unlike what was seen so far */
+	if (live->counted.matched || !live->has_seen || rule->when.silence || rule->when.pending)
+		return MEASURED_SOMETIMES;
+	never = judge_learning(rule, live->seen.matched, ns, d) ||
+		judge_threshold(rule, live, ns, d);
+	return never ? MEASURED_NEVER : MEASURED_SOMETIMES;
+}
+
+/* The part of @rule that never fires; NULL: none. */
+static const struct when_part *dead_part(const struct ruleset *rs, const struct rule_conf *rule,
+					 const enum measured_rate *rates)
+{
+	for (uint32_t k = 0; k < rule->when.parts.n; k++) {
+		for (size_t i = 0; i < rs->n_rules; i++) {
+			if (rs->rules[i].id == rule->when.parts.v[k].id &&
+			    rates[i] == MEASURED_NEVER)
+				return &rule->when.parts.v[k];
+		}
+	}
+	return NULL;
+}
+
+/*
+ * Judge the rules of @rs by what was seen of them in @ns; ret[i] is for rule i. Warns in @d of each
+ * that fires more often than it may dump, as soon as it is loaded, or never: its threshold is out of
+ * reach, it has too little to learn from, or is about a rule that never fires.
+ */
+static void measured__judge(const struct ruleset *rs, const struct live_rule *live, uint64_t ns,
+			    enum measured_rate *ret, struct diags *d)
+{
+	for (size_t i = 0; i < rs->n_rules; i++)
+		ret[i] = judge_rule(&rs->rules[i], &live[i], ns, d);
+	for (size_t i = 0; i < rs->n_rules; i++) {
+		const struct rule_conf *rule = &rs->rules[i];
+		const struct when_part *part = dead_part(rs, rule, ret);
+
+		if (!part)
+			continue;
+		ret[i] = MEASURED_NEVER;
+		diags__warn(d, rule->src, part->at,
+			    "this never fires, by what was measured, as rule %s does not",
+			    part->name);
+	}
+}
+
+/* Warn about matches that the running recorder dropped because the rule had used up its dumps. */
+static void warn_capped(const struct rule_conf *rule, const json_t *status, struct diags *d)
+{
+	const json_t *r;
+	uint64_t capped;
+	size_t i;
+
+	json_array_foreach (json_object_get(status, "rules"), i, r) {
+		if (strcmp(str(r, "name"), rule->name) != 0 ||
+		    strcmp(str(r, "when"), rule->when_text) != 0 ||
+		    strcmp(str(r, "if"), rule->if_text ?: "") != 0)
+			continue;
+		capped = num(json_object_get(r, "suppressed"), "rule_max_dumps");
+		if (!capped)
+			continue;
+		diags__warn(d, rule->src, rule->when_span,
+			    "this fires too often in the running recorder: %llu matches exceeded "
+			    "its max-dumps; `frbpf tune` finds a threshold",
+			    (unsigned long long)capped);
+	}
+}
+
+/*
+ * Warn in @d about rules of @rs, using the running recorder found by @hint. A rule may need a
+ * longer window than its sessions hold; this is known if the recorder has a session with the same
+ * name and line, whose rings are full. Or a rule fires there more often than it may dump. No
+ * warning if no recorder runs, or we may not ask it.
+ */
+static void measured__warn(const struct ruleset *rs, const struct location_hint *hint,
+			   struct diags *d)
+{
+	json_t *status = ask_status(hint);
+
+	for (size_t i = 0; status && i < rs->n_rules; i++) {
+		warn_rule(rs, &rs->rules[i], status, d);
+		warn_capped(&rs->rules[i], status, d);
+	}
+	json_decref(status);
+}
 
 struct check_opts {
 	struct location_hint hint;

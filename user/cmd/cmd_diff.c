@@ -3,12 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/recordings.h"
 #include "cmd/cmd.h"
 #include "cmd/diff_report.h"
-#include "cmd/recording_operand.h"
+#include "cmd/operand.h"
+#include "common/json_text.h"
 #include "common/log.h"
 #include "common/printable.h"
-#include "analyse/recordings.h"
 #include "rules/units.h"
 
 struct diff {
@@ -111,8 +112,8 @@ static int count_missing(const char *path, const char *why, void *arg)
 static int print_json(const struct diff *d)
 {
 	json_t *out =
-		json_pack("{s:i, s:o, s:o, s:O}", "schema", 1, "a", diff_json__text(d->operands[0]),
-			  "b", diff_json__text(d->operands[1]), "sessions", d->sessions);
+		json_pack("{s:i, s:o, s:o, s:O}", "schema", 1, "a", json_text(d->operands[0], SIZE_MAX),
+			  "b", json_text(d->operands[1], SIZE_MAX), "sessions", d->sessions);
 	int failed = !out || json_dumpf(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
 
 	json_decref(out);

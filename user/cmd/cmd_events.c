@@ -1,14 +1,277 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <fnmatch.h>
+#include <jansson.h>
+#include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "cmd/event_catalog.h"
 #include "cmd/json_fields.h"
+#include "cmd/probe_report.h"
+#include "common/cleanup.h"
+#include "common/format_field.h"
 #include "common/log.h"
+#include "common/tracefs.h"
+#include "detect/tracepoint/btf_trace.h"
 #include "examine/probe/probe_reader.h"
+#include "record/event_names.h"
 #include "record/perf_options.h"
+#include "record/pmu.h"
+#include "rules/expr.h"
+#include "rules/when.h"
+
+/* Lists what `when` of a rule and -e of a session can name on this kernel. */
+
+struct catalog {
+	const char *glob;
+	bool fields;
+	struct tracefs *tracefs;
+	json_t *events, *left_out;
+};
+
+/* Add an entry; returns it, borrowed. NULL: the glob does not match, or out of memory. */
+static json_t *catalog_add(struct catalog *c, const char *name, const char *where, const char *kind,
+			   const char *meaning)
+{
+	json_t *e;
+
+	if (c->glob && fnmatch(c->glob, name, FNM_NOESCAPE) != 0)
+		return NULL;
+	e = json_pack("{s:s, s:s, s:s, s:s}", "name", name, "in", where, "kind", kind, "meaning",
+		      meaning);
+	json_array_append_new(c->events, e);
+	return e;
+}
+
+/* ---- sources ---- */
+
+/* The fields that `if` can use for @source. */
+static json_t *make_condition_fields(enum frbpf_source source)
+{
+	static const char *const types[] = {
+		[EXPR_STRING] = "string",      [EXPR_NUMBER] = "number",
+		[EXPR_DURATION] = "duration",  [EXPR_PATH] = "path",
+		[EXPR_EXE] = "path",	       [EXPR_NAME] = "path",
+		[EXPR_TEXT] = "string",	       [EXPR_DEVICE] = "device",
+		[EXPR_IPV4] = "IPv4 address",  [EXPR_IPV6] = "IPv6 address",
+		[EXPR_ADDRESS] = "IP address",
+	};
+	json_t *fields = json_array();
+
+	for (const struct expr_field_desc *f = expr_fields; f->name; f++) {
+		if (f->sources && !(f->sources & (1U << source)))
+			continue;
+		json_array_append_new(fields, json_pack("{s:s, s:s, s:s}", "name", f->name, "type",
+							types[f->type], "meaning", f->meaning));
+	}
+	return fields;
+}
+
+static void add_sources(struct catalog *c)
+{
+	for (const struct when_source_desc *s = when_sources; s->name; s++) {
+		json_t *e;
+
+		/* users write it like FRBPF_SOURCE_TRACEPOINT */
+		if (s->source == FRBPF_SOURCE_TRACEPOINT_FIELDS)
+			continue;
+		e = catalog_add(c, s->name, "when", "source", s->meaning);
+
+		if (e && c->fields)
+			json_object_set_new(e, "fields", make_condition_fields(s->source));
+	}
+}
+
+/* ---- events by name ---- */
+
+/*
+ * Test whether the kernel can count it, for this process in user space only: that needs no
+ * privilege.
+ */
+static void set_available(json_t *e, uint32_t type, uint64_t config)
+{
+	struct perf_event_attr attr = {
+		.type = type,
+		.config = config,
+		.size = PERF_ATTR_SIZE_VER0,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	_cleanup_close_ int fd = -1;
+
+	if (!e)
+		return;
+	fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd >= 0)
+		json_object_set_new(e, "available", json_true());
+	else if (errno == ENOENT || errno == ENODEV || errno == ENXIO || errno == EOPNOTSUPP)
+		json_object_set_new(e, "available", json_false());
+}
+
+static void add_cache(const char *name, void *arg)
+{
+	json_t *e = catalog_add(arg, name, "-e", "cache", "");
+	uint64_t config;
+
+	if (e && event_names__find_cache(name, strlen(name), &config) == 0)
+		set_available(e, PERF_TYPE_HW_CACHE, config);
+}
+
+static void add_names(struct catalog *c, uint32_t type, const char *kind)
+{
+	for (const struct event_name *n = event_names; n->name; n++) {
+		if (n->type == type)
+			set_available(catalog_add(c, n->name, "-e", kind, n->meaning), type,
+				      n->config);
+	}
+}
+
+static void add_pmu_event(const char *pmu, const char *event, const char *terms, void *arg)
+{
+	char name[PMU_NAME_MAX + 256];
+
+	snprintf(name, sizeof(name), "%s/%s/", pmu, event);
+	catalog_add(arg, name, "-e", "PMU", terms);
+}
+
+/* ---- tracepoints ---- */
+
+static void add_fields(const struct tracepoint *tp, json_t *fields)
+{
+	const char *at = tp->format;
+	struct format_line l;
+
+	while (format_text__next(&at, tp->format + tp->format_len, &l)) {
+		if (!format_line__is_common(&l))
+			json_array_append_new(fields,
+					      json_pack("{s:s%, s:s%, s:I}", "name", l.name,
+							l.full_len, "type", l.type, l.type_len,
+							"size", (json_int_t)l.field.size));
+	}
+}
+
+/*
+ * Add the arguments that conditions read in the kernel. Only for a named tracepoint: the types are
+ * searched for each.
+ */
+static void add_arguments(const char *name, json_t *fields)
+{
+	struct btf_trace *t;
+	char type[128];
+
+	if (btf_trace__find(name, &t))
+		return;
+	for (uint32_t i = 0; i < btf_trace__n_args(t); i++)
+		json_array_append_new(
+			fields, json_pack("{s:s, s:s, s:s}", "name", btf_trace__arg_name(t, i),
+					  "type", btf_trace__arg_type(t, i, type, sizeof(type)),
+					  "meaning", "argument"));
+	btf_trace__free(t);
+}
+
+static void set_tracepoint_fields(struct catalog *c, json_t *e, const char *system,
+				  const char *name)
+{
+	json_t *fields = json_array();
+	struct tracepoint *tp;
+	struct err err;
+
+	if (tracefs__tracepoint(c->tracefs, system, name, &err, &tp) == 0) {
+		add_fields(tp, fields);
+		if (c->glob && !strpbrk(c->glob, "*?["))
+			add_arguments(name, fields);
+		tracepoint__free(tp);
+	}
+	json_object_set_new(e, "fields", fields);
+}
+
+static int add_tracepoint(const char *system, const char *name, void *arg)
+{
+	struct catalog *c = arg;
+	char full[512], meaning[300] = "";
+	json_t *e;
+
+	if (strcmp(system, "syscalls") == 0 && strncmp(name, "sys_enter_", 10) == 0)
+		snprintf(meaning, sizeof(meaning), "the system call %s begins", name + 10);
+	else if (strcmp(system, "syscalls") == 0 && strncmp(name, "sys_exit_", 9) == 0)
+		snprintf(meaning, sizeof(meaning), "the system call %s ends", name + 9);
+	snprintf(full, sizeof(full), "%s:%s", system, name);
+	/* BPF cannot attach to the events of ftrace itself */
+	e = catalog_add(c, full, strcmp(system, "ftrace") ? "both" : "-e", "tracepoint", meaning);
+	if (e && c->fields)
+		set_tracepoint_fields(c, e, system, name);
+	return 0;
+}
+
+static bool wants_tracepoints(const struct catalog *c)
+{
+	return !c->glob || strpbrk(c->glob, ":*?[");
+}
+
+static void add_tracepoints(struct catalog *c)
+{
+	struct err err = { 0 };
+
+	if (tracefs__open(&err, &c->tracefs) == 0) {
+		tracefs__glob(c->tracefs, "*", "*", add_tracepoint, c);
+		tracefs__free(c->tracefs);
+	} else if (wants_tracepoints(c)) {
+		json_array_append_new(c->left_out, json_sprintf("tracepoints: %s", err.msg));
+	}
+}
+
+/* ---- probes of a program ---- */
+
+static void add_probe(const char *name, enum frbpf_source source, const char *meaning, void *arg)
+{
+	struct catalog *c = arg;
+	json_t *e = json_pack("{s:s, s:s, s:s, s:s}", "name", name, "in", "when", "kind",
+			      source == FRBPF_SOURCE_USDT ? "static probe" : "function", "meaning",
+			      meaning);
+
+	if (e && c->fields)
+		json_object_set_new(e, "fields", make_condition_fields(source));
+	json_array_append_new(c->events, e);
+}
+
+static void leave_out(const char *why, void *arg)
+{
+	struct catalog *c = arg;
+
+	json_array_append_new(c->left_out, json_string(why));
+}
+
+/*
+ * Make {"events": [{"name", "in": "when", "-e" or "both", "kind", "meaning", "available"?,
+ * "fields"?}], "left_out": [TEXT]}. It has the events whose name matches @glob (NULL: all), in the
+ * order sources, hardware, software, caches, PMUs, tracepoints. "available" is missing if only
+ * opening the event would tell. @fields: add the fields of each event, {"name", "type",
+ * "meaning"?}. The caller owns the result.
+ */
+static json_t *event_catalog__make(const char *glob, bool fields)
+{
+	struct catalog c = {
+		.glob = glob,
+		.fields = fields,
+		.events = json_array(),
+		.left_out = json_array(),
+	};
+
+	if (probe_report__list(glob, add_probe, leave_out, &c))
+		return json_pack("{s:o, s:o}", "events", c.events, "left_out", c.left_out);
+	add_sources(&c);
+	add_names(&c, PERF_TYPE_HARDWARE, "hardware");
+	add_names(&c, PERF_TYPE_SOFTWARE, "software");
+	event_names__each_cache(add_cache, &c);
+	if (pmu__each_event(add_pmu_event, &c))
+		json_array_append_new(c.left_out, json_string("events of PMUs: no sysfs here"));
+	add_tracepoints(&c);
+	return json_pack("{s:o, s:o}", "events", c.events, "left_out", c.left_out);
+}
 
 static void print_event(const json_t *e)
 {

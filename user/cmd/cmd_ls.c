@@ -2,12 +2,138 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyse/why/why_incident.h"
 #include "cmd/cmd.h"
 #include "cmd/incidents.h"
-#include "cmd/ls_causes.h"
+#include "cmd/json_fields.h"
+#include "common/buf.h"
 #include "common/log.h"
 #include "dump/base/removal_log.h"
 #include "rules/units.h"
+
+/* Groups incidents by the verdict of `frbpf why`: few lines for many dumps. */
+
+/* Incidents are grouped if rule, cause, culprit and chain of waits are equal. */
+static int cause_key(const json_t *why, const char *rule, struct buf *key)
+{
+	return buf__printf(key, "%s\n%s\n%s\n%s\n%s", rule, str(why, "cause"),
+			   str(json_object_get(why, "culprit"), "comm"), str(why, "chain"),
+			   str(why, "missing"));
+}
+
+/* Add incident @i to its group in @groups, an object by key. 0 or -ENOMEM. */
+static int add_incident(json_t *groups, const struct incidents *v, size_t i, const json_t *manifest,
+			json_t *why)
+{
+	const char *rule = str(incidents__trigger(manifest), "rule");
+	struct buf key = { 0 };
+	json_t *g;
+	int err = cause_key(why, rule, &key);
+
+	g = err ? NULL : json_object_get(groups, key.data);
+	if (!err && !g) {
+		g = json_pack("{s:s, s:[]}", "rule", rule, "incidents");
+		if (!g || json_object_set_new(groups, key.data, g))
+			err = -ENOMEM;
+	}
+	/* "why" is that of the last incident */
+	if (!err &&
+	    (json_object_set(g, "why", why) ||
+	     json_array_append_new(json_object_get(g, "incidents"), json_string(v->names[i]))))
+		err = -ENOMEM;
+	buf__free(&key);
+	return err;
+}
+
+static size_t group_size(const json_t *g)
+{
+	return json_array_size(json_object_get(g, "incidents"));
+}
+
+/* Sort the rarest first, equally rare ones by first occurrence. */
+static json_t *sorted_groups(const json_t *groups)
+{
+	json_t *list = json_array(), *g;
+	const char *key;
+	size_t i;
+
+	json_object_foreach ((json_t *)groups, key, g) {
+		for (i = 0; i < json_array_size(list); i++)
+			if (group_size(json_array_get(list, i)) > group_size(g))
+				break;
+		json_array_insert(list, i, g);
+	}
+	return list;
+}
+
+static void print_group(json_t *g)
+{
+	const json_t *names = json_object_get(g, "incidents"),
+		     *last = json_array_get(names, json_array_size(names) - 1);
+
+	cmd_make_printable(g);
+	printf("%6zu  %s: %s, last %s\n", group_size(g), str(g, "rule"),
+	       str(json_object_get(g, "why"), "verdict"), json_string_value(last) ?: "?");
+}
+
+static int print_groups(const json_t *groups, bool json)
+{
+	json_t *list = sorted_groups(groups), *g;
+	int failed = 0;
+	size_t i;
+
+	if (json) {
+		failed = json_dumpf(list, stdout, JSON_INDENT(2));
+		putchar('\n');
+	} else {
+		json_array_foreach (list, i, g)
+			print_group(g);
+	}
+	json_decref(list);
+	return failed ? EXIT_FAILED : EXIT_DONE;
+}
+
+/* Print one line per cause, the rarest first; @json: as an array. Returns the exit status. */
+static int ls_causes__print(const struct incidents *v, bool json)
+{
+	char base[PATH_MAX + 8];
+	json_t *groups = json_object();
+	struct err err = { 0 };
+	int status = groups ? EXIT_DONE : EXIT_FAILED, code;
+
+	snprintf(base, sizeof(base), "%s/..", v->dir);
+	for (size_t i = 0; groups && i < v->n; i++) {
+		json_t *m = incidents__manifest(v, i, &err), *why;
+
+		if (!m) {
+			log_error("%s", err.msg);
+			status = EXIT_FAILED;
+			continue;
+		}
+		if (!incidents__has_fired(m)) { /* requested by hand, so it has no cause */
+			json_decref(m);
+			continue;
+		}
+		why = json_incref(json_object_get(m, "why"));
+		if (!json_is_object(why)) {
+			json_decref(why);
+			why = why_incident__verdict(m, base, units__format_duration);
+		}
+		code = why ? add_incident(groups, v, i, m, why) : -ENOMEM;
+		json_decref(why);
+		json_decref(m);
+		if (code) {
+			log_error("out of memory");
+			status = EXIT_FAILED;
+		}
+	}
+	if (!json && !json_object_size(groups) && status == EXIT_DONE)
+		log_info("no incident that a rule began yet in %s", v->dir);
+	if (groups && print_groups(groups, json))
+		status = EXIT_FAILED;
+	json_decref(groups);
+	return status;
+}
 
 /* Print "syscall:fsync 812ms > 50ms by postgres (1234)", or the reason of a dump by hand. */
 static void print_cause(const json_t *t, bool contradicted)

@@ -5,7 +5,7 @@
 
 #include "analyse/merge/merge.h"
 #include "cmd/cmd.h"
-#include "cmd/recording_operand.h"
+#include "cmd/operand.h"
 #include "common/log.h"
 #include "common/new_file.h"
 #include "common/printable.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "cmd/recording_operand.h"
+#include "cmd/operand.h"
 #include "cmd/trial.h"
 #include "common/cleanup.h"
 #include "common/log.h"

@@ -8,9 +8,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/live.h"
-#include "cmd/one_rule.h"
-#include "cmd/tune_ladder.h"
-#include "cmd/tune_source.h"
+#include "cmd/tune.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "daemon/rule_binding.h"
@@ -40,7 +38,7 @@ struct tune {
 
 static int parse_rule(struct tune *t, const char *threshold, struct diags *d)
 {
-	return one_rule__parse(COMMAND_LINE, t->source, threshold, t->condition, d, &t->rs);
+	return cmd_parse_rule(COMMAND_LINE, t->source, threshold, t->condition, d, &t->rs);
 }
 
 /* Parse WHEN alone, into *ret if it is well-formed. 0 or negative errno; messages go to @d. */

@@ -21,13 +21,5 @@ int diff_text__session(const char *name, const struct profile *a, const struct p
 /* The same as a JSON object, owned by the caller. NULL: out of memory. */
 json_t *diff_json__session(const char *name, const struct profile *a, const struct profile *b,
 			   const struct diff_options *opts);
-/* A JSON string; @s need not be UTF-8. NULL: out of memory. */
-json_t *diff_json__text(const char *s);
-
-/*
- * Names of the events with samples in A or B, A's first, NULL-terminated. The caller frees the
- * array, not the names. NULL: out of memory.
- */
-const char **diff_event_names(const struct profile *a, const struct profile *b);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Parses the operand of commands that take one incident. */
-#ifndef FRBPF_CMD_INCIDENT_OPERAND_H
-#define FRBPF_CMD_INCIDENT_OPERAND_H
+/* Parses the operands of commands: one incident, or recordings, which are files, folders or incidents. */
+#ifndef FRBPF_CMD_OPERAND_H
+#define FRBPF_CMD_OPERAND_H
 
 #include <jansson.h>
 #include <limits.h>
 #include <stdbool.h>
 
+#include "analyse/recordings.h"
 #include "common/err.h"
 #include "daemon/location.h"
 
@@ -33,5 +34,11 @@ void incident_operand__free(struct incident_operand *o);
 
 /* Is @what the path of a file that is not a manifest? */
 bool incident_operand__is_dump(const char *what);
+
+/*
+ * Add the recordings of @what to @ret. It is a perf.data file, a folder, or an incident: its
+ * manifest, or its name in the base found by @hint. 0, or EXIT_FAILED with an error printed.
+ */
+int cmd_find_recordings(const struct location_hint *hint, const char *what, struct recordings *ret);
 
 #endif
