@@ -33,7 +33,6 @@
 #include "common/landlock.h"
 #include "common/limit.h"
 #include "common/opening.h"
-#include "common/opening_calls.h"
 #include "daemon/confine.h"
 
 /* Runs in the confined process, without cmocka. */

@@ -13,8 +13,6 @@
 #include <cmocka.h>
 
 #include "admin/admin.h"
-#include "common/cpu_pulse.h"
-#include "common/cpu_watch.h"
 #include "common/cpus.h"
 
 static void check(const char *list, size_t n, const int *want)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "common/map_file.h"
+#include "common/proc_file.h"
 
 static uint64_t page;
 static uint64_t start; /* of one page of a file, and a hole */

@@ -11,7 +11,7 @@
 #include "cmd/live.h"
 #include "cmd/plan_report.h"
 #include "common/cleanup.h"
-#include "common/json_alloc.h"
+#include "common/json_text.h"
 #include "common/log.h"
 #include "daemon/control.h"
 #include "daemon/location.h"

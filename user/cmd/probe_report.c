@@ -7,7 +7,7 @@
 #include "cmd/json_fields.h"
 #include "cmd/probe_report.h"
 #include "common/cleanup.h"
-#include "common/json_alloc.h"
+#include "common/json_text.h"
 #include "detect/probe/probe_file.h"
 #include "detect/probe/probe_target.h"
 #include "examine/probe/probe_reader.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Nanoseconds of the clocks that frbpf uses. */
+/* Nanoseconds of the clocks that frbpf uses, and dates. */
 #ifndef FRBPF_COMMON_CLOCK_H
 #define FRBPF_COMMON_CLOCK_H
 
@@ -19,5 +19,11 @@ static inline uint64_t now_ns(void)
 {
 	return clock_ns(CLOCK_MONOTONIC);
 }
+
+/* UTC, for files that programs read. */
+#define UTC_DATE_SIZE 32
+
+/* "2026-11-21T06:35:00", of CLOCK_REALTIME in ns. Returns @buf. */
+const char *utc__date(uint64_t realtime_ns, char buf[UTC_DATE_SIZE]);
 
 #endif

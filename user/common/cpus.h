@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* CPU lists as sysfs writes them. */
+/* The CPUs of this machine, which come and go: their lists, and the events on each of them. */
 #ifndef FRBPF_COMMON_CPUS_H
 #define FRBPF_COMMON_CPUS_H
 
+#include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* ---- lists, as sysfs writes them ---- */
 
 /* Parse "0,2-5\n" into an ascending array, owned by the caller. 0, -EINVAL or -ENOMEM. */
 int cpus__parse(const char *list, int **ret, size_t *ret_n);
@@ -24,5 +28,55 @@ bool cpus__has(const int *v, size_t n, int cpu);
  */
 unsigned int cpus__epoch(void);
 void cpus__note_change(void);
+
+/*
+ * ---- do the perf events of a CPU still record? ----
+ * When a CPU goes off line, the kernel detaches its events for good. Only their enabled time shows
+ * that.
+ */
+
+/*
+ * Attributes of an event that records nothing. On a CPU it lives as long as other events that were
+ * opened there at the same time.
+ */
+extern const struct perf_event_attr cpu_pulse_attr;
+
+/*
+ * Does the event @fd still record? It does if its time has advanced since *seen, which is updated;
+ * 0: not read before. For an event that is polled; costs an interrupt.
+ */
+bool cpu_pulse__beats(int fd, uint64_t *seen);
+
+/*
+ * Is the event @fd alive? It is enabled and has the read format TOTAL_TIME_ENABLED. If it is dead,
+ * *ret_ns is its enabled time. Reading interrupts the CPU. One that cannot be read counts as alive.
+ */
+bool cpu_pulse__is_alive(int fd, uint64_t *ret_ns);
+
+/*
+ * ---- watch for CPUs that come and go ----
+ * The kernel sends uevents, but not in every container, nor
+ * after a suspend. So a thread that wakes up anyway also compares. A change is reported without
+ * details: read the kernel's list then. Life: open, read whenever the descriptor is readable,
+ * free.
+ */
+
+struct cpu_watch;
+
+int cpu_watch__open(struct cpu_watch **ret); /* negative errno */
+int cpu_watch__fd(const struct cpu_watch *w);
+/* Did CPUs come or go, or may they have? Clears the mark. */
+bool cpu_watch__read(struct cpu_watch *w);
+/*
+ * Compare the list of CPUs and the time spent suspended with the last time. If they differ, the
+ * descriptor becomes readable. For one thread, not necessarily that of the reader.
+ */
+void cpu_watch__compare(struct cpu_watch *w);
+/* Make the descriptor readable. For any thread. */
+void cpu_watch__notify(struct cpu_watch *w);
+void cpu_watch__free(struct cpu_watch *w);
+
+/* Is this uevent (ACTION@PATH, then KEY=VALUE, each with a NUL) about a CPU that came or went? */
+bool cpu_watch__is_change(const char *message, size_t len);
 
 #endif

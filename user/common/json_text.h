@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * JSON strings from names of tasks, files, hosts and rules: any bytes, while JSON takes UTF-8
- * only.
+ * only. And how to see that memory ran out while JSON was made.
  */
 #ifndef FRBPF_COMMON_JSON_TEXT_H
 #define FRBPF_COMMON_JSON_TEXT_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
+
+/*
+ * Note failed allocations of jansson from now on. Call it before any JSON is made. When memory runs
+ * out, jansson silently drops what was to be added to an object.
+ */
+void json_alloc__watch(void);
+/* Note another allocation that failed, of something that goes into JSON. */
+void json_alloc__note_failure(void);
+/* Did an allocation fail? */
+bool json_alloc__failed(void);
 
 /*
  * A string of at most @max bytes of @s. If they are not UTF-8, each byte above ASCII becomes '?'.

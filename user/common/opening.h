@@ -70,4 +70,13 @@ int opening__temporary(void);
 /* Is @r a complete request? For the opener, since its client may have been taken over. */
 bool opening_request__is_valid(const struct opening_request *r);
 
+/* The system calls of a process that opens files of others for somebody else, and no more. */
+
+/*
+ * Allow only calls to find and open files, to read the beginning of one, and to receive and send
+ * requests and descriptors: no other file is made or changed. Any other call raises SIGSYS. Needs
+ * no_new_privs. 0, also if the kernel has no seccomp filters, or negative errno.
+ */
+int opening_calls__limit(void);
+
 #endif

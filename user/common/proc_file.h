@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Reads small files of the kernel: about one task (/proc/TID), or in another directory. */
+/* Reads small files of the kernel: about one task (/proc/TID), or in another directory. Also finds
+ * the files that a process has mapped. */
 #ifndef FRBPF_COMMON_PROC_FILE_H
 #define FRBPF_COMMON_PROC_FILE_H
 
@@ -41,5 +42,23 @@ int proc_file__stat(int dir, struct proc_stat *ret);
 
 /* Find the value of @key ("Tgid") in the text of `status`; NULL: there is none. */
 const char *proc_file__status_field(const char *status, const char *key);
+
+/* ---- paths that lead to a mapped file itself, whatever has its name now ---- */
+
+#define MAP_FILE_PATH_MAX 80
+
+/*
+ * The path of the file that process @pid has mapped at [@start, @end), as an event reported it.
+ * The mapping may end earlier. If the first segment of a program is executable (always on arm64),
+ * the kernel reports room for all segments, and then unmaps what is behind the first. Without such
+ * a mapping the path cannot be opened.
+ */
+void map_file__path(uint32_t pid, uint64_t start, uint64_t end, char ret[static MAP_FILE_PATH_MAX]);
+
+/*
+ * Parse a line of /proc/PID/maps in place; it has no newline. Returns the absolute path of a file
+ * that is mapped executable, without " (deleted)". NULL: it is another kind of mapping.
+ */
+const char *map_line__program(char *line, uint64_t *ret_start, uint64_t *ret_end);
 
 #endif

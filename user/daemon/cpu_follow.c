@@ -6,7 +6,6 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
-#include "common/cpu_watch.h"
 #include "common/cpus.h"
 #include "common/log.h"
 #include "daemon/cpu_follow.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/opening_calls.h"
+#include "common/opening.h"
 #include "common/rights.h"
 #include "daemon/reader_opener.h"
 #include "symbols/file_search.h"

@@ -9,7 +9,7 @@
 
 #include "common/cleanup.h"
 #include "common/foreign.h"
-#include "common/map_file.h"
+#include "common/proc_file.h"
 #include "examine/mapped_fd.h"
 
 static bool is_file(const struct stat *st, const struct map_file_id *file)

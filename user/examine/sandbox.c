@@ -8,7 +8,7 @@
 #include "common/cleanup.h"
 #include "common/landlock.h"
 #include "common/limit.h"
-#include "common/opening_calls.h"
+#include "common/opening.h"
 #include "common/rights.h"
 #include "examine/sandbox.h"
 

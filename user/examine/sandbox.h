@@ -5,7 +5,7 @@
 
 /* Keep only the capabilities that finding and opening files needs. Negative errno. */
 int sandbox__keeper(void);
-/* The same, and only the system calls for it: see opening_calls.h. Negative errno. */
+/* The same, and only the system calls for it: see opening.h. Negative errno. */
 int sandbox__opener(void);
 
 /*

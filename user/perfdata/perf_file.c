@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/lower_bound.h"
+#include "common/array.h"
 #include "perfdata/cursor.h"
 #include "perfdata/file_layout.h"
 #include "perfdata/perf_file_impl.h"

@@ -11,7 +11,6 @@
 #include "common/array.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/cpu_pulse.h"
 #include "common/cpus.h"
 #include "perfdata/record.h"
 #include "record/session_core.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/cleanup.h"
-#include "common/lower_bound.h"
 #include "perfdata/record.h"
 #include "sideband/ksymbol_cover.h"
 

@@ -41,7 +41,7 @@ struct sideband {
 	pthread_mutex_t lock;	       /* protects everything below; inherits priority */
 	struct sideband_ring *rings;   /* room for max_cpus each; their numbers only grow */
 	struct sideband_ring *watches; /* rings that wake as soon as a BPF program is loaded */
-	int *pulses;		       /* one per ring, see common/cpu_pulse.h; owned */
+	int *pulses;		       /* one per ring, see common/cpus.h; owned */
 	uint64_t *beats;	       /* last value of each pulse; owned */
 	size_t n_rings, n_watches;
 	pthread_cond_t unpinned, helper_wake, started, reread;

@@ -7,7 +7,6 @@
 
 #include "admin/admin.h"
 #include "common/cleanup.h"
-#include "common/cpu_pulse.h"
 #include "common/cpus.h"
 #include "sideband/sideband_core.h"
 

@@ -13,8 +13,8 @@
 
 #include "common/cleanup.h"
 #include "common/foreign.h"
-#include "common/map_file.h"
 #include "common/opening.h"
+#include "common/proc_file.h"
 #include "symbols/elf_files.h"
 #include "symbols/file_search.h"
 

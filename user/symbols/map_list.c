@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/lower_bound.h"
+#include "common/array.h"
 #include "symbols/map_list.h"
 
 _Static_assert(offsetof(struct map_file, name) ==

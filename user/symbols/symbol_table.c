@@ -5,7 +5,6 @@
 
 #include "common/array.h"
 #include "common/buf.h"
-#include "common/lower_bound.h"
 #include "symbols/symbol_table.h"
 
 /*

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "common/array.h"
-#include "common/lower_bound.h"
 #include "symbols/thread_list.h"
 
 void thread_list__free(struct thread_list *l)

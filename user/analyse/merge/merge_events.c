@@ -7,7 +7,6 @@
 
 #include "analyse/merge/merge_events.h"
 #include "common/array.h"
-#include "common/lower_bound.h"
 #include "perfdata/file_attr.h"
 #include "perfdata/marker.h"
 #include "perfdata/record.h"

@@ -8,7 +8,6 @@
 #include "common/array.h"
 #include "common/cleanup.h"
 #include "common/format_field.h"
-#include "common/lower_bound.h"
 
 #define FILES_MAX 256
 

@@ -6,7 +6,6 @@
 #include "analyse/why/sched_tasks.h"
 #include "analyse/why/sched_timeline.h"
 #include "common/array.h"
-#include "common/lower_bound.h"
 
 /* Bits of prev_state that are 0 if the task stays runnable, include/trace/events/sched.h */
 #define STATE_BITS 0xff

@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "common/lower_bound.h"
 #include "analyse/why/why_impl.h"
+#include "common/array.h"
 
 #define SPIN_RUNS    1000 /* at most so many runs of a CPU are looked at */
 #define SPIN_PERCENT 90 /* of the time an owner must run at least: events show its begin too late */

@@ -15,7 +15,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/foreign.h"
-#include "common/map_file.h"
+#include "common/proc_file.h"
 #include "common/rights.h"
 #include "detect/probe/ld_cache.h"
 #include "detect/probe/probe_file.h"

@@ -3,8 +3,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "common/clock.h"
 #include "common/suspends.h"
-#include "common/utc.h"
 #include "dump/base/manifest.h"
 #include "rules/units.h"
 

@@ -5,8 +5,8 @@
 #include <sys/wait.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/escape.h"
-#include "common/utc.h"
 #include "common/version.h"
 #include "daemon/suppressed.h"
 #include "rules/units.h"

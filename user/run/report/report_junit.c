@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
 
+#include "common/clock.h"
 #include "common/escape.h"
-#include "common/utc.h"
 #include "rules/units.h"
 #include "run/report/report.h"
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <time.h>
 
-#include "common/utc.h"
-
 const char *utc__date(uint64_t realtime_ns, char buf[UTC_DATE_SIZE])
 {
 	time_t sec = realtime_ns / 1000000000;
