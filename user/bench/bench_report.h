@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "bench/against.h"
-#include "bench/run_summary.h"
+#include "bench/run_process.h"
 #include "common/err.h"
 
 #define BENCH_SCHEMA 1 /* of summary.json */

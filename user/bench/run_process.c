@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -157,4 +159,146 @@ int run_process__run(const struct run_opts *opts, const char *folder, const sigs
 		return err_set(err, code, "frbpf run cannot be started: %s", strerror(-code));
 	*ret_status = code;
 	return 0;
+}
+
+#define SUMMARY_MAX (64 << 20) /* bytes */
+
+static json_t *summary__load(int dir, struct err *err)
+{
+	_cleanup_close_ int fd =
+		openat(dir, "summary.json", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	json_error_t why;
+	struct stat st;
+	json_t *root;
+
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		err_set(err, -errno, "summary.json: %s", strerror(errno));
+		return NULL;
+	}
+	if (!S_ISREG(st.st_mode) || st.st_size > SUMMARY_MAX) {
+		err_set(err, -EINVAL, "summary.json: not a file of ours");
+		return NULL;
+	}
+	root = json_loadfd(fd, 0, &why);
+	if (!root)
+		err_set(err, -EINVAL, "summary.json: line %d: %s", why.line, why.text);
+	return root;
+}
+
+int run_summary__read(int dir, struct err *err, struct run_summary *ret)
+{
+	struct run_summary s = { .root = summary__load(dir, err) };
+	const json_t *command = json_object_get(s.root, "command");
+	const json_t *status = json_object_get(command, "exit_status");
+	const char *end = json_string_value(json_object_get(s.root, "ended_by"));
+
+	if (!s.root)
+		return -EINVAL;
+	s.recorded = json_is_true(json_object_get(s.root, "recorded"));
+	s.reason = json_string_value(json_object_get(s.root, "reason")) ?: "";
+	s.signal = json_integer_value(json_object_get(command, "signal"));
+	s.status = s.signal ? 128 + s.signal : json_integer_value(status);
+	s.command_ended = json_is_integer(status) && end && strcmp(end, "command") == 0;
+	s.rules = json_object_get(s.root, "rules");
+	s.incidents = json_object_get(s.root, "incidents");
+	if (!json_is_object(command) || !json_is_array(s.rules) || !json_is_array(s.incidents)) {
+		json_decref(s.root);
+		return err_set(err, -EINVAL, "summary.json: something is missing");
+	}
+	*ret = s;
+	return 0;
+}
+
+static uint64_t json_number(const json_t *object, const char *name)
+{
+	json_int_t n = json_integer_value(json_object_get(object, name));
+
+	return n > 0 ? n : 0;
+}
+
+/* The bucket whose durations begin with @ns. */
+static int bucket_of(uint64_t ns)
+{
+	return ns > 1 ? 63 - __builtin_clzll(ns) : 0;
+}
+
+static void read_histogram(const json_t *j, struct histogram *ret)
+{
+	const json_t *buckets = json_object_get(j, "buckets"), *b;
+	size_t i;
+
+	*ret = (struct histogram){ .n = json_number(j, "n"),
+				   .max = json_number(j, "max_ns"),
+				   .sum = json_number(j, "sum_ns") };
+	json_array_foreach (buckets, i, b) {
+		int k = bucket_of(json_number(b, "from_ns"));
+
+		if (k < FRBPF_MAX_VALUES)
+			ret->buckets[k] = json_number(b, "n");
+	}
+}
+
+bool run_summary__histogram(const json_t *rule, struct histogram *ret)
+{
+	const json_t *values = json_object_get(rule, "values");
+	bool has_values = json_is_object(values);
+
+	read_histogram(has_values ? values : json_object_get(rule, "matches"), ret);
+	return has_values;
+}
+
+/* Are the rules those of the series? The rules file may have changed. */
+static bool summary__has_rules(const struct run_summary *s, const struct series *of)
+{
+	const json_t *rule;
+	size_t i;
+
+	if (json_array_size(s->rules) != of->n_rules)
+		return false;
+	json_array_foreach (s->rules, i, rule) {
+		const char *name = json_string_value(json_object_get(rule, "name"));
+
+		if (!name || strcmp(name, of->rules[i].name) != 0)
+			return false;
+	}
+	return true;
+}
+
+int run_summary__sample(const struct run_summary *s, struct series *to, struct err *err)
+{
+	const json_t *cost = json_object_get(s->root, "cost"), *rule;
+	struct run_sample *run;
+	struct machine_use *m;
+	size_t i;
+
+	if (!json_is_object(cost))
+		return err_set(err, -EINVAL, "the run was not measured");
+	if (!summary__has_rules(s, to))
+		return err_set(err, -EINVAL, "the rules file has changed between two runs");
+	run = series__add(to);
+	if (!run)
+		return err_set(err, -ENOMEM, "out of memory");
+	m = &run->machine;
+	run->wall = json_number(cost, "wall_ns");
+	run->cpu = json_number(cost, "cpu_ns");
+	run->switches = json_number(cost, "switches");
+	run->preempted = json_number(cost, "preempted");
+	m->capacity = json_number(cost, "capacity_ns");
+	m->others = json_number(cost, "others_ns");
+	m->steal = json_number(cost, "steal_ns");
+	m->throttled = json_number(cost, "throttled_ns");
+	m->hot = json_number(cost, "hot");
+	m->pressure_cpu = json_number(cost, "pressure_cpu_ns");
+	m->pressure_io = json_number(cost, "pressure_io_ns");
+	m->pressure_memory = json_number(cost, "pressure_memory_ns");
+	json_array_foreach (s->rules, i, rule) {
+		run_summary__histogram(rule, &run->rules[i]);
+	}
+	return 0;
+}
+
+void run_summary__free(struct run_summary *s)
+{
+	json_decref(s->root);
+	*s = (struct run_summary){ 0 };
 }

@@ -7,10 +7,10 @@
 #ifndef FRBPF_BENCH_SERIES_H
 #define FRBPF_BENCH_SERIES_H
 
+#include "bench/machine_probe.h"
 #include "common/err.h"
 #include "run/histogram.h"
-#include "bench/machine_probe.h"
-#include "run/machine.h"
+#include "run/measure.h"
 #include "run/run_rules.h"
 
 #define SERIES_RUNS_MAX	   1000

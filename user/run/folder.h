@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The output folder of a run: a new base directory that only this run uses. It has no lock after
- * the run.
+ * the run. Also where its application socket is.
  */
 #ifndef FRBPF_RUN_FOLDER_H
 #define FRBPF_RUN_FOLDER_H
@@ -28,5 +28,23 @@ void folder__undo(struct folder *f);
  * errno, message in @err.
  */
 int folder__finish(struct folder *f, const struct child_user *owner, struct err *err);
+
+/* ---- the application socket, where the command of a run can find it ---- */
+
+struct app_place {
+	char path[PATH_MAX + 8]; /* path of the socket, for the command */
+	int dir_fd;		 /* the directory of the socket; -1: not made */
+	/* path of its own directory, which is removed at the end; "": it is in the output folder */
+	char made[64];
+};
+
+/*
+ * Make the place in @f, which must outlive it. If the command runs as another user, who cannot
+ * enter @f, it is a directory below /run/frbpf or /tmp that only frbpf can write to. Negative
+ * errno, message in @err.
+ */
+int app_place__make(const struct folder *f, const struct child_user *user, struct app_place *ret,
+		    struct err *err);
+void app_place__free(struct app_place *p);
 
 #endif

@@ -8,10 +8,9 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "examine/probe/probe_reader.h"
 #include "daemon/location.h"
+#include "examine/probe/probe_reader.h"
 #include "record/privilege.h"
-#include "run/app_place.h"
 #include "run/findings.h"
 #include "run/folder.h"
 #include "run/hot_stacks.h"
