@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "analyse/why/sched_tasks.h"
+#include "analyse/why/sched_events.h"
 #include "analyse/why/why_impl.h"
 #include "analyse/why/why_verdict.h"
 

@@ -2,19 +2,107 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <uthash.h>
 
 #include "analyse/merge/merge.h"
 #include "analyse/merge/merge_events.h"
 #include "analyse/merge/merge_features.h"
-#include "analyse/merge/merge_names.h"
 #include "analyse/merge/merge_record.h"
 #include "common/array.h"
 #include "common/cleanup.h"
+#include "perfdata/record.h"
+
+/*
+ * Drops repeated naming records. Every file begins with the records that name its addresses at its
+ * start. If another file said the same, and covers the time since, they are redundant.
+ */
+
+struct merge_names { /* { 0 } is an empty one */
+	struct said *said;
+};
+
+/* Content of a record, without its trailer */
+struct said {
+	UT_hash_handle hh;
+	size_t file; /* the last file that said it */
+	/* ns: until then, files that say it follow each other without a gap */
+	uint64_t covered_until;
+	size_t len;
+	char content[];
+};
+
+/* Does a record of this type name tasks, maps or symbols? */
+static bool merge_names__is_one(uint32_t type)
+{
+	switch (type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_NAMESPACES:
+	case PERF_RECORD_CGROUP:
+	case PERF_RECORD_KSYMBOL:
+	case PERF_RECORD_BPF_EVENT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static struct said *add_said(struct merge_names *n, const void *content, size_t len)
+{
+	struct said *s = calloc(1, sizeof(*s) + len);
+
+	if (!s)
+		return NULL;
+	memcpy(s->content, content, len);
+	s->len = len;
+	HASH_ADD_KEYPTR(hh, n->said, s->content, s->len, s);
+	return s;
+}
+
+/*
+ * Note naming record @h, at @time of file @number, which lasts until @last (ns). *ret_known: leave
+ * it out. It describes the state at the start of the file (@at_start), and another file has said
+ * the same and covers the time since. 0 or -ENOMEM.
+ */
+static int merge_names__note(struct merge_names *n, const struct perf_event_header *h,
+			     size_t number, uint64_t time, uint64_t last, bool at_start,
+			     bool *ret_known)
+{
+	size_t len = h->size - RECORD_TRAILER_SIZE;
+	struct said *s;
+
+	*ret_known = false;
+	HASH_FIND(hh, n->said, h, len, s);
+	if (!s) {
+		s = add_said(n, h, len);
+		if (!s)
+			return -ENOMEM;
+	} else if (at_start && s->file != number && time <= s->covered_until) {
+		*ret_known = true;
+	}
+	if (!*ret_known || last > s->covered_until)
+		s->covered_until = last;
+	s->file = number;
+	return 0;
+}
+
+static void merge_names__free(struct merge_names *n)
+{
+	struct said *s, *next;
+
+	HASH_ITER (hh, n->said, s, next) {
+		HASH_DEL(n->said, s);
+		free(s);
+	}
+}
 
 #define MARKERS_MAX 64	      /* of equal time, that are compared with each other */
 #define ROUND_BYTES (1 << 20) /* of records per round, see perfdata__end_round() */
@@ -145,7 +233,7 @@ static int open_inputs(struct merger *m, struct err *err)
 	qsort(m->v, m->n, sizeof(*m->v), compare_inputs);
 	for (size_t i = 0; i < m->n && !code; i++)
 		code = check_alike(&m->v[0], &m->v[i], err)
-			      ?: merge_events__add(m->events, &m->v[i], err);
+			       ?: merge_events__add(m->events, &m->v[i], err);
 	return code;
 }
 
@@ -428,8 +516,9 @@ static int write_result(struct merger *m, struct err *err)
 
 	if (merge_events__attrs(m->events, &attrs, &m->res->events))
 		code = out_of_memory(err);
-	code = code ?: perfdata__write_to(m->req->fd, m->req->out, attrs, m->res->events, err,
-					&m->writer);
+	code = code
+		       ?: perfdata__write_to(m->req->fd, m->req->out, attrs, m->res->events, err,
+					     &m->writer);
 	code = code ?: write_records(m, err);
 	return code ?: write_features(m, err);
 }

@@ -8,7 +8,7 @@
 
 #include "analyse/replay.h"
 #include "analyse/retrace/retrace.h"
-#include "analyse/why/sched_tasks.h"
+#include "analyse/why/sched_events.h"
 #include "common/format_field.h"
 
 #define TAP_FIELDS 8

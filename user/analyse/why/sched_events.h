@@ -107,4 +107,20 @@ const char *sched_kind__name(enum sched_kind kind);
 /* Index of the first event at or after @time. */
 size_t sched_events__at(const struct sched_events *e, uint64_t time);
 
+/* The tasks of sched_events, by tid. */
+
+struct sched_tasks;
+
+int sched_tasks__new(struct sched_tasks **ret); /* -ENOMEM */
+void sched_tasks__free(struct sched_tasks *t);	/* NULL is legal */
+
+/* Find or add; NULL: out of memory. The task keeps its address. */
+struct sched_task *sched_tasks__get(struct sched_tasks *t, uint32_t tid);
+/* Find only. NULL: there is none. */
+struct sched_task *sched_tasks__find(const struct sched_tasks *t, uint32_t tid);
+struct sched_task *sched_tasks__find_own(const struct sched_tasks *t, uint32_t own_tid);
+/* Set the tid in the recorder's namespace, and the process. 0 or -ENOMEM. */
+int sched_tasks__set_own(struct sched_tasks *t, struct sched_task *task, uint32_t own_tid,
+			 uint32_t pid);
+
 #endif

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/why/sched_tasks.h"
+#include "analyse/why/sched_events.h"
 #include "analyse/why/sched_timeline.h"
 #include "common/array.h"
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Shared by the parts of why. why.c answers the question, why_running.c explains time on a CPU,
- * why_runnable.c waits for a CPU, why_device.c waits for a device, why_quota.c CPU quotas,
- * why_behalf.c for whom threads of the kernel work.
- * why_tree.c keeps the tree.
+ * why_runnable.c waits for a CPU and CPU quotas, why_device.c waits for a device, why_behalf.c for
+ * whom threads of the kernel work. why_tree.c keeps the tree.
  */
 #ifndef FRBPF_ANALYSE_WHY_WHY_IMPL_H
 #define FRBPF_ANALYSE_WHY_WHY_IMPL_H
@@ -68,24 +67,6 @@ int why_running__explain(struct why *w, struct why_node *parent, uint32_t tid,
  */
 int why_device__explain(struct why *w, struct why_node *n, uint32_t tid, uint32_t wake,
 			uint64_t from, uint64_t to, size_t depth);
-
-/* ---- why_quota.c ---- */
-/* Does the stack at the start of span @s show that a quota is used up? */
-enum quota_sign {
-	QUOTA_NO_SIGN,
-	QUOTA_MAYBE, /* or it was preempted on its return to user space */
-	QUOTA_USED_UP,
-};
-enum quota_sign why_quota__sign(const struct why *w, const struct task_span *s);
-/*
- * A task was throttled at the start of @s: when may it have got quota again, and when did it at the
- * latest? These are the first and the last time within @s that the kernel refilled the quota of any
- * cgroup. False: it did not, or that was not recorded.
- */
-bool why_quota__renewed(struct why *w, const struct task_span *s, uint64_t *ret_first,
-			uint64_t *ret_last);
-/* What is known about the quota of @tid from other sources than events */
-enum why_quota why_quota__of(const struct why *w, uint32_t tid);
 
 /* ---- why_behalf.c ---- */
 /*
