@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/sideband/proc_maps.c user/sideband/proc_text.c user/common/proc_file.c */
+/* fuzz-sources: user/sideband/proc_scan.c user/common/proc_file.c */
 /* fuzz-sources: user/common/proc_file.c user/common/buf.c user/dump/state/cgroup_state.c */
 /* Files of /proc contain names that anybody chooses: of tasks, files, cgroups. */
 #include <string.h>
 
 #include "common/proc_file.h"
 #include "dump/state/cgroup_state.h"
-#include "sideband/proc_maps.h"
+#include "sideband/proc_scan.h"
 #include "fuzz_folder.h"
 
 static void read_maps(const uint8_t *data, size_t size)

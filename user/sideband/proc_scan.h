@@ -1,15 +1,52 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Reads the living processes from /proc. */
+/* Reads the living processes from /proc: names of their threads, maps, namespaces. */
 #ifndef FRBPF_SIDEBAND_PROC_SCAN_H
 #define FRBPF_SIDEBAND_PROC_SCAN_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
 #include "common/err.h"
 #include "symbols/task_model.h"
 
+/* ---- maps of one process ---- */
+
+struct proc_maps {	    /* { 0 } is an empty one; reusable */
+	struct task_map *v; /* owned; the names point into names */
+	size_t n, cap;
+	struct buf names, text;
+	bool data;     /* set by the caller: maps that are not executable, too */
+	bool no_query; /* the kernel lacks PROCMAP_QUERY (Linux 6.11) */
+};
+
 /*
- * Add every process to @m: comm of its threads, executable maps (and with @data the others), namespaces. @n_readers threads
- * read, the caller among them. Processes that end meanwhile are left out; a zombie counts as exited
- * now. 0, -ENOMEM, or the errno of opening /proc.
+ * Read the maps of the process whose folder in /proc is @dir. Build ids are set if the
+ * kernel gives them. 0 or negative errno: -ESRCH and the like if the process is gone.
+ */
+int proc_maps__read(struct proc_maps *p, int dir);
+void proc_maps__free(struct proc_maps *p);
+
+/* ---- kernel threads: since Linux 6.4, no record has the name of a new one ---- */
+
+#define KERNEL_THREAD_MAKER 2 /* kthreadd's pid */
+#define KERNEL_THREAD_COMM  16
+
+/* Get the current name of thread @tid, in the form that records have. False: it is no kernel
+ * thread, has ended, or still bears kthreadd's name. */
+bool kernel_thread__name(uint32_t tid, char ret[static KERNEL_THREAD_COMM]);
+
+/* Length of a kernel thread's name in its text in procfs: procfs appends to a kworker's name what
+ * it works on ("kworker/0:1-events"). */
+size_t kernel_thread__comm_len(const char *comm, size_t len);
+
+/* ---- all processes ---- */
+
+/*
+ * Add every process to @m: comm of its threads, executable maps (and with @data the others),
+ * namespaces. @n_readers threads read, the caller among them. Processes that end meanwhile are left
+ * out; a zombie counts as exited now. 0, -ENOMEM, or the errno of opening /proc.
  */
 int proc_scan__tasks(struct task_model *m, bool data, unsigned int n_readers, struct err *err);
 

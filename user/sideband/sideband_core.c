@@ -6,7 +6,7 @@
 #include "common/array.h"
 #include "common/clock.h"
 #include "perfdata/record.h"
-#include "sideband/kernel_thread.h"
+#include "sideband/proc_scan.h"
 #include "sideband/sideband_core.h"
 
 #define BPF_SHARE     4	   /* BPF programs may use one part in so many of the memory */

@@ -177,7 +177,7 @@ static size_t real_size(const struct perf_event_header *h)
 
 /*
  * The record without what other events left in it: surplus size, and the build id bit (see
- * build_id_probe.h). If there was anything, the result is a copy in @bounce.
+ * map_build_id.h). If there was anything, the result is a copy in @bounce.
  */
 static const struct perf_event_header *
 mended_record(const struct sideband_ring *r, const struct perf_event_header *h, char *bounce)
