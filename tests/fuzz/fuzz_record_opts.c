@@ -6,7 +6,7 @@
 /* fuzz-sources: user/record/registers.c user/record/event_terms.c user/record/event_group.c */
 /* fuzz-sources: user/record/event_parse.c user/record/event_attr.c user/record/event_names.c */
 /* fuzz-sources: user/record/pmu.c user/record/sysctl.c user/common/tracefs.c */
-/* fuzz-sources: user/rules/diag.c user/rules/nearest.c user/rules/text.c user/rules/units.c */
+/* fuzz-sources: user/rules/diag.c user/rules/text.c user/rules/units.c */
 /* fuzz-sources: user/common/buf.c user/common/err.c user/common/printable.c */
 #include <stdint.h>
 #include <stdlib.h>

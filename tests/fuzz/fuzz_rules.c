@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rules/probe_span_target.h"
 #include "rules/ruleset.h"
 #include "rules/span_target.h"
 

@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "rules/probe_span_target.h"
 #include "rules/ruleset.h"
+#include "rules/span_target.h"
 #include "rules/when_parse.h"
 
 /* Parse the place after "->". */
