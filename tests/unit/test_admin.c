@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 #include "admin/admin.h"
-#include "admin/open.h"
+#include "admin/request.h"
 #include "admin/server.h"
 #include "common/channel.h"
 #include "common/cleanup.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "admin/admin.h"
-#include "admin/open.h"
+#include "admin/request.h"
 #include "admin/server.h"
 #include "common/channel.h"
 #include "common/cleanup.h"

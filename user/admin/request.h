@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Messages between frbpf and frbpf-admin. Private to user/admin. */
+/* What frbpf asks frbpf-admin for: messages, and the calls that need CAP_SYS_ADMIN. Private to
+ * user/admin. */
 #ifndef FRBPF_ADMIN_REQUEST_H
 #define FRBPF_ADMIN_REQUEST_H
 
@@ -50,5 +51,17 @@ struct admin_pmus {
  * -EACCES: frbpf-admin does not do that.
  */
 int admin_request__check(const void *msg, size_t len, size_t n_fds, const struct admin_pmus *pmus);
+
+/* ---- the calls, used by client and server alike ---- */
+
+/* Reads the types from sysfs. */
+struct admin_pmus admin_pmus__find(void);
+
+/*
+ * Make the call that @r describes. @file: the descriptor that came with it, or -1. Returns a
+ * descriptor, 0 for ADMIN_NEXT_PROG, or negative errno.
+ */
+int admin_request__open(struct admin_request *r, int file, const struct admin_pmus *pmus,
+			uint32_t *ret_id);
 
 #endif

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "admin/open.h"
+#include "admin/request.h"
 #include "admin/server.h"
 #include "common/call_filter.h"
 #include "common/channel.h"

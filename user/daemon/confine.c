@@ -17,6 +17,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <termios.h>
 #include <time.h>
@@ -30,9 +31,112 @@
 #include "common/opening.h"
 #include "common/rights.h"
 #include "daemon/confine.h"
-#include "daemon/reader_opener.h"
 #include "rules/when.h"
 #include "symbols/demangle.h"
+#include "symbols/file_search.h"
+
+/*
+ * Decides what the opener of a process that reads recordings opens for it: recordings, ELF files,
+ * perf-PID.map files, and a few files of the kernel. The client may have been taken over, so the
+ * first bytes of a file decide, not its name.
+ */
+
+#define ELF_MAGIC	"\177ELF"
+#define RECORDING_MAGIC "PERFILE2"
+
+/* Limit the rights of the opener. 0 or negative errno. */
+static int reader_opener__enter(void)
+{
+	return rights__keep_reader() ?: opening_calls__limit();
+}
+
+/* Takes @fd over. */
+static int check_magic(int fd, const char *magic)
+{
+	char begin[8];
+	size_t len = strlen(magic);
+
+	if (fd < 0)
+		return fd;
+	if (pread(fd, begin, len, 0) == (ssize_t)len && !memcmp(begin, magic, len))
+		return fd;
+	close(fd);
+	return -ENOEXEC;
+}
+
+static int open_recording(const char *path)
+{
+	_cleanup_close_ int fd = opening__recording(path);
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st))
+		return -errno;
+	return S_ISREG(st.st_mode) ? check_magic(TAKE_FD(fd), RECORDING_MAGIC) : -ENXIO;
+}
+
+/* @path is @begin, one or more names, and @end. */
+static bool is_between(const char *path, const char *begin, const char *end)
+{
+	size_t len = strlen(path), b = strlen(begin), e = strlen(end);
+
+	return len > b + e && !strncmp(path, begin, b) && !strcmp(path + len - e, end) &&
+	       !strstr(path, "/../");
+}
+
+static bool is_kernel_file(const char *path)
+{
+	static const char *const names[] = { "/proc/kallsyms", "/proc/modules",
+					     "/sys/kernel/notes" };
+	const char *home = getenv("HOME");
+	char kept[PATH_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(path, names[i]))
+			return true;
+	if (is_between(path, "/sys/module/", "/notes/.note.gnu.build-id"))
+		return true;
+	if (!home || home[0] != '/' ||
+	    snprintf(kept, sizeof(kept), "%s/.debug/[kernel.kallsyms]/", home) >= PATH_MAX)
+		return false;
+	return is_between(path, kept, "/kallsyms");
+}
+
+static int open_kernel(const char *path)
+{
+	RAISED_RIGHTS(!strncmp(path, "/proc/", 6) ? RIGHTS_PROCESSES : 0);
+
+	return is_kernel_file(path) ? opening__kernel(path) : -EACCES;
+}
+
+/* Returns a descriptor or negative errno; -ENOEXEC: the file is of no such kind. */
+static int reader_opener__open(const struct opening_request *r)
+{
+	struct build_id id = { .size = r->id_size };
+	const struct mapped_file m = { r->path, &id, r->pid, r->start, r->end };
+
+	_Static_assert(sizeof(id.data) == OPENING_ID_MAX, "the same size");
+	memcpy(id.data, r->id, sizeof(id.data));
+	switch (r->kind) {
+	case OPENING_RECORDING:
+		return open_recording(r->path);
+	case OPENING_KERNEL:
+		return open_kernel(r->path);
+	case OPENING_TEMPORARY:
+		return opening__temporary();
+	case OPENING_MAPPED:
+		return check_magic(file_search__mapped(&m, r->candidate), ELF_MAGIC);
+	case OPENING_DEBUG:
+		return check_magic(file_search__debug(r->path, &id, r->link, r->candidate),
+				   ELF_MAGIC);
+	case OPENING_VDSO:
+		return check_magic(file_search__vdso(&id), ELF_MAGIC);
+	case OPENING_PERF_MAP:
+		return file_search__perf_map(r->pid);
+	}
+	return -EINVAL;
+}
 
 #ifndef PR_SET_VMA
 #define PR_SET_VMA 0x53564d41

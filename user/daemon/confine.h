@@ -14,7 +14,7 @@ int confine__calls(void);
 
 /*
  * The same for a process that reads recordings, and so programs and libraries of anybody. It starts
- * an opener, which finds and opens the files: see reader_opener.h. Afterwards the process can only
+ * an opener, which finds and opens the files: see opening.h. Afterwards the process can only
  * read and write open files, and ask the opener. It has no capability, and cannot open, create or
  * change files, execute programs or connect to anything. All descriptors are closed but the standard
  * ones and the @n of @keep, READER_FDS_MAX at most. Call it when there are no other threads. Errors

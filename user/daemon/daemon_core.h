@@ -8,7 +8,7 @@
 #include "daemon/parts.h"
 #include "daemon/retainer.h"
 #include "daemon/rulebook.h"
-#include "daemon/state_keeper.h"
+#include "daemon/saved_state.h"
 
 #define DUMPS_WAITING_MAX 16
 

@@ -3,16 +3,22 @@
  * The process that stands for a session, as `perf record` does under `perf daemon`. It has a pid
  * to signal, serves the control and ack fifos of the session, writes its output, and is the parent
  * of its command. It reports to the daemon, which records and decides.
+ *
+ * The process that starts these: the daemon forks it before it has threads, real-time priorities or
+ * much memory, and before it gives up the right to start programs. The processes are children of the
+ * daemon itself, as under `perf daemon`. None has capabilities.
  */
 #ifndef FRBPF_PROXY_PROXY_PROCESS_H
 #define FRBPF_PROXY_PROXY_PROCESS_H
 
+#include <sys/types.h>
+
 #include "proxy/proxy_message.h"
 
 /*
- * Run in the new process, which has no other descriptors. @sock: to the daemon; @dir: of the
- * session.
+ * Fork the process that starts the others. @ret_sock takes struct proxy_request, each with two descriptors. Closing it ends the
+ * process. Negative errno.
  */
-_Noreturn void proxy_process__run(const struct proxy_request *r, int sock, int dir);
+int spawner__fork(pid_t *ret_pid, int *ret_sock);
 
 #endif
