@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "record/event_list.h"
-#include "record/sysctl.h"
+#include "record/privilege.h"
 
 enum { CALLCHAIN = PERF_SAMPLE_CALLCHAIN, PERIOD = PERF_SAMPLE_PERIOD, RAW = PERF_SAMPLE_RAW };
 

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "record/event_list.h"
-#include "record/sysctl.h"
+#include "record/privilege.h"
 
 struct resolved {
 	struct source_text *src;

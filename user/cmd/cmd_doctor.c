@@ -27,7 +27,6 @@
 #include "detect/engine/load_error.h"
 #include "examine/probe/probe_reader.h"
 #include "record/privilege.h"
-#include "record/sysctl.h"
 
 /* Examines what this kernel and the privileges of this process allow frbpf to do. */
 

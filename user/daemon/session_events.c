@@ -5,7 +5,7 @@
 #include "common/buf.h"
 #include "common/log.h"
 #include "daemon/session_events.h"
-#include "record/attr_text.h"
+#include "record/event_attr.h"
 #include "record/session_switch.h"
 
 /* Its index in the active set in force; -ENOENT: it has been replaced. */

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Parses the words for callchains and branch stacks in options and in terms of an event. */
+/* Parses the words for callchains, branch stacks and registers in options and in terms of an event. */
 #ifndef FRBPF_RECORD_CALL_GRAPH_H
 #define FRBPF_RECORD_CALL_GRAPH_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "record/record_opts.h"
-#include "record/registers.h"
+
+/* Part of a text. */
+struct part_span {
+	size_t off, len;
+};
 
 #define CALL_GRAPH_STACK_DEFAULT 8192
 #define CALL_GRAPH_STACK_MAX	 65528 /* the size of a record has 16 bits */
@@ -24,5 +31,28 @@ int call_graph__round_stack(uint64_t *bytes);
  * 0 or -EINVAL: *ret_bad is the unknown part.
  */
 int call_graph__branch_types(const char *s, size_t len, uint64_t *ret, struct part_span *ret_bad);
+
+/*
+ * ---- registers of a sample by name: bits of attr.sample_regs_user and sample_regs_intr
+ * (arch/.../include/uapi/asm/perf_regs.h) ----
+ */
+
+/*
+ * ALL: the registers of -I without names, and of DWARF unwinding. MINIMAL: what DWARF unwinding
+ * needs in addition to registers that are named.
+ */
+#if defined(__x86_64__)
+#define REGISTERS_ALL	  0xff0fffULL
+#define REGISTERS_MINIMAL 0x180ULL
+#elif defined(__aarch64__)
+#define REGISTERS_ALL	  0x1ffffffffULL
+#define REGISTERS_MINIMAL 0x180000000ULL
+#else
+#define REGISTERS_ALL	  0ULL
+#define REGISTERS_MINIMAL 0ULL
+#endif
+
+/* Parse "ip,sp", case-insensitive. 0 or -EINVAL: *ret_bad is the unknown part. */
+int registers__parse(const char *s, size_t len, uint64_t *ret, struct part_span *ret_bad);
 
 #endif

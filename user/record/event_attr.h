@@ -5,6 +5,7 @@
 
 #include <linux/perf_event.h>
 
+#include "common/buf.h"
 #include "record/event_parse.h"
 
 /* Settings for all events of a session, unless their terms say otherwise. */
@@ -28,5 +29,8 @@ void event_attr__follow(struct perf_event_attr *member, const struct perf_event_
 
 /* Format the modifiers of @attr as perf appends them to a name: "", ":u", ":ppH". Returns @buf. */
 char *event_attr__modifiers(const struct perf_event_attr *attr, char *buf, size_t size);
+
+/* Append the attributes as text, like `perf evlist -v`: "type: 1, size: 128, ...", without attributes that are 0. 0 or -ENOMEM. */
+int attr_text__format(const struct perf_event_attr *attr, struct buf *ret);
 
 #endif

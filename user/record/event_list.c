@@ -10,7 +10,7 @@
 #include "record/event_list.h"
 #include "record/event_parse.h"
 #include "record/filter_check.h"
-#include "record/sysctl.h"
+#include "record/privilege.h"
 
 #define DEFAULT_EVENT "cycles:P" /* as perf */
 #define DEFAULT_FREQ  4000

@@ -16,7 +16,7 @@
 #include "common/cleanup.h"
 #include "record/event_attr.h"
 #include "record/event_list.h"
-#include "record/sysctl.h"
+#include "record/privilege.h"
 
 /* Where an event counts; see perf_event_open(2). */
 struct place {

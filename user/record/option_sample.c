@@ -9,7 +9,6 @@
 #include "common/cleanup.h"
 #include "record/call_graph.h"
 #include "record/option_set.h"
-#include "record/registers.h"
 #include "rules/units.h"
 
 int option__set_callchain(struct option_parser *p, const struct option_value *v)

@@ -10,7 +10,6 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/rights.h"
-#include "record/sysctl.h"
 #include "record/privilege.h"
 
 #ifndef CAP_PERFMON
@@ -171,4 +170,17 @@ int privilege__check(struct err *ret_less, struct err *err)
 		err_set(ret_less, 0, "%s", less.data);
 	buf__free(&less);
 	return 0;
+}
+
+long sysctl__kernel(const char *name, long missing)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[PATH_MAX];
+	long n;
+
+	snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name);
+	f = fopen(path, "re");
+	if (!f || fscanf(f, "%ld", &n) != 1)
+		return missing;
+	return n;
 }

@@ -40,4 +40,9 @@ int privilege__remedy(struct buf *b);
  */
 int privilege__explain(const char *what, struct err *err);
 
+/* Settings of the kernel that limit recording. */
+
+/* Read the number in /proc/sys/kernel/@name; @missing if that fails. */
+long sysctl__kernel(const char *name, long missing);
+
 #endif

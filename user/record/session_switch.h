@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Disables the events of a session for a while. */
+/* Disables the events of a session for a while: on request, or as --delay says. */
 #ifndef FRBPF_RECORD_SESSION_SWITCH_H
 #define FRBPF_RECORD_SESSION_SWITCH_H
 

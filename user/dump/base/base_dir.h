@@ -45,7 +45,7 @@ struct base_dir {
 
 /*
  * Create @path (0700) or check it, lock it, and remove temporary files. It must be ours and no
- * symbolic link, and nobody else may write to it or replace it, see base_path.h. 0 or negative
+ * symbolic link, and nobody else may write to it or replace it. 0 or negative
  * errno with words in @err. -EBUSY: another daemon owns it; the message has its pid.
  */
 int base_dir__open(struct base_dir *b, const char *path, struct err *err);

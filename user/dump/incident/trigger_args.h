@@ -6,6 +6,7 @@
 #ifndef FRBPF_DUMP_INCIDENT_TRIGGER_ARGS_H
 #define FRBPF_DUMP_INCIDENT_TRIGGER_ARGS_H
 
+#include "common/buf.h"
 #include "dump/incident/incident.h"
 
 #define TRIGGER_ARGS_MAX (FRBPF_MAX_ARGS + 1) /* with the path of a call, or a string */
@@ -33,5 +34,14 @@ size_t trigger_args__get(const struct incident_trigger *it,
  * Returns @buf.
  */
 char *trigger_args__format(const struct incident_trigger *it, char *buf, size_t size);
+
+/* The system call of a trigger as people write it: openat("/srv/x") = -1 ENOENT, fsync(</srv/x>) = 0 */
+
+/*
+ * Append the call of @it, with its path or file, or the address of the other side, and what it returned.
+ * Arguments that are not known are "...". A path has any bytes, and is cut as in struct
+ * frbpf_trigger. Nothing is appended for other sources. 0 or -ENOMEM.
+ */
+int call_text__add(struct buf *b, const struct incident_trigger *it);
 
 #endif

@@ -10,7 +10,6 @@
 #include "common/json_text.h"
 #include "common/proc_file.h"
 #include "dump/state/task_state.h"
-#include "dump/state/wait_owner.h"
 #include "dump/state/wait_place.h"
 
 #define COMMAND_MAX 512	 /* bytes */
