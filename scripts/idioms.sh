@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # One idiom for errors, as TAP: one test for each folder of user/. A variable with an error is `int err`, or `int code`
-# beside a `struct err *err`; never r, ret or rc. Steps are chained by `err = err ?: step();`.
+# beside a `struct err *err`; never r, ret or rc. Steps are chained by `err = err ?: step();`. The length of an array is
+# ARRAY_SIZE().
 #
 #	scripts/idioms.sh [DIRECTORY]	that has user/; the default is this tree
 set -u
@@ -15,6 +16,7 @@ other_idioms() { # FOLDER
 		FNR == 1 {guard = ""}
 		/^\t+int ([a-z_0-9]+( = [^;,()]*)?, )*(r|ret|rc)( =|,|;)/ {print FILENAME ":" FNR ": an error is int err, or int code"}
 		/\<(err|code) \? (err|code) : / {print FILENAME ":" FNR ": write ?:"}
+		/sizeof\(.*\) \/ sizeof\(/ {print FILENAME ":" FNR ": write ARRAY_SIZE()"}
 		guard && $0 ~ "^" guard "\t(err|code) = .*;$" {chained = FILENAME ":" FNR ": write err = err ?: ..."; guard = ""; next}
 		chained {
 			if ($0 !~ /^\t+else/)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/detect/probe/ld_cache.c */
+/* fuzz-sources: user/detect/probe/probe_file.c */
 #include <stdint.h>
 #include <string.h>
 
-#include "detect/probe/ld_cache.h"
+#include "detect/probe/probe_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

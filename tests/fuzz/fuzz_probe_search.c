@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "examine/probe/probe_search.h"
 
 static const struct examine_probe questions[] = {
@@ -47,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	assert(fd >= 0);
 	assert(write(fd, data, size) == (ssize_t)size);
-	for (size_t i = 0; i < sizeof(questions) / sizeof(*questions); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
 		files.n_debug = i % 2;
 		ask(&questions[i], &files, size);
 	}

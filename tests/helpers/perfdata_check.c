@@ -14,6 +14,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "common/cleanup.h"
 #include "perfdata/record.h"
 
 #define ATTR_SIZE    128
@@ -365,7 +366,7 @@ static void check_features(struct check *c)
 	size_t i;
 
 	check_feature_table(c);
-	for (i = 0; i < sizeof(required) / sizeof(required[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(required); i++)
 		if (!c->features[required[i]].offset)
 			violation(72, "feature %u is missing", required[i]);
 	if (c->tracepoints && !c->features[TRACING_DATA].offset)
@@ -402,7 +403,7 @@ static void print_summary(const struct check *c)
 	size_t i;
 
 	printf("attrs %" PRIu64 "\n", c->h.attrs.size / c->h.attr_size);
-	for (i = 1; i < sizeof(names) / sizeof(names[0]); i++)
+	for (i = 1; i < ARRAY_SIZE(names); i++)
 		if (c->types[i])
 			printf("%s %" PRIu64 "\n", names[i], c->types[i]);
 	for (e = c->events; e; e = e->hh.next)

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "common/buf.h"
+#include "common/cleanup.h"
 #include "dump/base/base_dir.h"
 #include "rules/units.h"
 #include "temp_tree.h"
@@ -233,7 +234,7 @@ static void test_writable_by_others(void **state)
 	struct place *p = *state;
 
 	make_dir(p, "");
-	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		assert_int_equal(chmod(p->base, modes[i]), 0);
 		check_refused(p, "can be written by others");
 	}

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "common/buf.h"
+#include "common/cleanup.h"
 
 static void check(const struct buf *b, const char *text)
 {
@@ -121,7 +122,7 @@ static void test_bound(void **state)
 {
 	static const size_t sizes[] = { 1, 4095, 4096, 4097, 20000 };
 
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		char path[] = "/tmp/frbpf-buf-XXXXXX";
 		struct buf b = { 0 };
 

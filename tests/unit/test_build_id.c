@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "common/buf.h"
+#include "common/cleanup.h"
 #include "perfdata/build_id.h"
 
 static int read_path(const char *path, struct build_id *ret)
@@ -105,7 +106,7 @@ static void test_huge_sizes(void **state)
 	struct build_id id;
 	size_t i;
 
-	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		const uint32_t names[] = { sizes[i], 4, 3, 0x554e47, 1 };
 		const uint32_t descs[] = { 4, sizes[i], 3, 0x554e47, 1 };
 

@@ -29,6 +29,7 @@
 
 #include "common/buf.h"
 #include "common/call_filter.h"
+#include "common/cleanup.h"
 #include "common/foreign.h"
 #include "common/landlock.h"
 #include "common/limit.h"
@@ -192,7 +193,7 @@ static void what_is_not_listed_fails_and_is_logged_once(void **state)
 	if (status)
 		print_error("%s", said.data);
 	assert_int_equal(status, 0);
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		assert_int_equal(count(said.data, names[i]), 1);
 	assert_int_equal(count(said.data, "clone"), IS_SANITIZED ? 0 : 1); /* by fork() */
 	close(fds[0]);
@@ -294,7 +295,7 @@ static void an_opener_opens_files_to_read_and_does_nothing_else(void **state)
 	};
 
 	assert_int_equal(end_of(look_at_file), 0);
-	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused) - (IS_SANITIZED ? 2 : 0); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(refused) - (IS_SANITIZED ? 2 : 0); i++)
 		assert_int_equal(end_of(refused[i]), SIGSYS);
 }
 

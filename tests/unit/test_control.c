@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include "common/cleanup.h"
 #include "control_fixture.h"
 
 /* ---- requests ---- */
@@ -57,7 +58,7 @@ static void test_malformed(void **state)
 	};
 	struct server *s = *state;
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		int fd = connect_to(s);
 
 		say(s, fd, bad[i]);

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "admin/admin.h"
+#include "common/cleanup.h"
 #include "common/cpus.h"
 
 static void check(const char *list, size_t n, const int *want)
@@ -65,7 +66,7 @@ static void test_nonsense(void **state)
 		"0;1",	   "0-3 5",
 	};
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		int *v = (int *)&i;
 		size_t n = 42;
 

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <cmocka.h>
 
+#include "common/cleanup.h"
 #include "record/event_list.h"
 #include "record/privilege.h"
 
@@ -174,7 +175,7 @@ static const struct row {
 	   .exclude_guest = 1),
 };
 
-static const size_t n_rows = sizeof(rows) / sizeof(rows[0]);
+static const size_t n_rows = ARRAY_SIZE(rows);
 
 /* perf's attr of @row, with the differences that event_attr__finish() lists. */
 static struct perf_event_attr expected(const struct row *row, uint64_t tracepoint_id)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "common/cleanup.h"
 #include "record/event_list.h"
 #include "record/privilege.h"
 
@@ -96,7 +97,7 @@ static void test_names(void **state)
 		{ "3:65536", 3, 0x10000 },
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct buf line = { 0 };
 		struct resolved r;
 
@@ -225,7 +226,7 @@ static void check_error(const struct error_row *row, struct tracefs *tracefs)
 
 static void test_errors(void **state)
 {
-	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
 		check_error(&errors[i], NULL);
 }
 
@@ -233,7 +234,7 @@ static void test_tracepoint_errors(void **state)
 {
 	struct tracefs *t = probe_tracefs();
 
-	for (size_t i = 0; i < sizeof(tracepoint_errors) / sizeof(tracepoint_errors[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(tracepoint_errors); i++)
 		check_error(&tracepoint_errors[i], t);
 	tracefs__free(t);
 }
@@ -363,7 +364,7 @@ static void test_cycles_fallback(void **state)
 	};
 
 	probe_system_wide();
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct resolved r = resolve(rows[i][0], NULL);
 		struct event *ev = &r.list->v[0];
 		const char *notice = NULL;

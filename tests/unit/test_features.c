@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "common/cleanup.h"
 #include "perfdata/encode.h"
 #include "perfdata/features.h"
 #include "perfdata/marker.h"
@@ -86,7 +87,7 @@ static void test_string_padding(void **state)
 	char text[129];
 	size_t i;
 
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct buf b = { 0 };
 		struct cursor c = { &b, 0 };
 
@@ -254,7 +255,7 @@ static void test_no_section(void **state)
 	struct buf b = { 0 };
 	size_t i;
 
-	for (i = 0; i < sizeof(bits) / sizeof(bits[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(bits); i++)
 		assert_int_equal(features__encode(bits[i], &f, NULL, 0, &b), -ENOENT);
 	assert_int_equal(b.len, 0);
 }
@@ -351,7 +352,7 @@ static void test_format_id(void **state)
 	uint64_t id;
 	size_t i;
 
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		size_t len = strlen(cases[i].text);
 		/* no NUL: the length counts */
 		char *copy = memcpy(malloc(len + 1), cases[i].text, len);

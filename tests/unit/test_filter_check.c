@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "common/cleanup.h"
 #include "record/filter_check.h"
 
 /* Of sched:sched_switch. */
@@ -94,7 +95,7 @@ static void test_beside_the_kernel(void **state)
 
 	(void)state;
 	need_tracepoint(&t, &tp);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct err err = { 0 };
 		int r = filter_check__run(tp, rows[i].filter, &err);
 
@@ -120,7 +121,7 @@ static void test_left_to_the_kernel(void **state)
 
 	(void)state;
 	need_tracepoint(&t, &tp);
-	for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(filters); i++)
 		assert_int_equal(filter_check__run(tp, filters[i], &err), 0);
 	tracepoint__free(tp);
 	tracefs__free(t);

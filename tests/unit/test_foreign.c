@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "common/cleanup.h"
 #include "common/foreign.h"
 #include "temp_tree.h"
 
@@ -134,7 +135,7 @@ static void test_no_files(void **state)
 {
 	static const char *const names[] = { "fifo", "to-fifo", "sub", "to-proc", "to-device" };
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		assert_int_not_equal(find(at(names[i]), 0), 0);
 		assert_int_equal(find(at(names[i]), FOREIGN_TRUSTED), -ENXIO);
 	}

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "common/cleanup.h"
 #include "perfdata/file_layout.h"
 #include "perfdata/host_files.h"
 #include "perfdata/host_sections.h"
@@ -88,7 +89,7 @@ static void assert_required(const struct host_info *h)
 						HEADER_ARCH,	 HEADER_NRCPUS,	   HEADER_CPUDESC };
 	size_t i;
 
-	for (i = 0; i < sizeof(bits) / sizeof(bits[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(bits); i++)
 		assert_non_null(host_info__section(h, bits[i]));
 }
 
@@ -313,7 +314,7 @@ static void test_ranges(void **state)
 	assert_int_equal(host_files__next_range(&s, &lo, &hi), 1);
 	assert_int_equal(lo, 7);
 	assert_int_equal(host_files__next_range(&s, &lo, &hi), 0);
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		s = bad[i];
 		assert_int_equal(host_files__next_range(&s, &lo, &hi), -EINVAL);
 	}

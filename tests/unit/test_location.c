@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "common/buf.h"
+#include "common/cleanup.h"
 #include "daemon/location.h"
 #include "dump/base/base_dir.h"
 
@@ -148,7 +149,7 @@ static void test_config_without_a_base(void **state)
 	const char *path = in_dir("conf");
 
 	setenv("FRBPF_BASE", "/from/env", 1);
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		write_file(path, texts[i]);
 		check_fails(path, -EINVAL, "base not defined");
 	}

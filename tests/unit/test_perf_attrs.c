@@ -8,6 +8,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 
+#include "common/cleanup.h"
 #include "record/event_list.h"
 #include "record/perf_options.h"
 #include "writer_fixture.h"
@@ -160,7 +161,7 @@ static const char *const lines[] = {
 	"-e sched:sched_switch --exclude-perf",
 };
 
-#define N_LINES (sizeof(lines) / sizeof(lines[0]))
+#define N_LINES (ARRAY_SIZE(lines))
 
 /*
  * Sanitizers look for memory errors, not for differences: for them a part of the lines is enough.
@@ -173,7 +174,7 @@ static const char *const lines[] = {
 
 static bool is_chosen(const char *key, size_t len)
 {
-	for (size_t i = 0; i < sizeof(chosen) / sizeof(chosen[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(chosen); i++) {
 		if (strlen(chosen[i].key) == len && !memcmp(chosen[i].key, key, len))
 			return true;
 	}
@@ -182,7 +183,7 @@ static bool is_chosen(const char *key, size_t len)
 
 static bool is_everywhere(const char *word, size_t len)
 {
-	for (size_t i = 0; i < sizeof(everywhere) / sizeof(everywhere[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(everywhere); i++) {
 		if (strlen(everywhere[i]) == len && !memcmp(everywhere[i], word, len))
 			return true;
 	}

@@ -5,6 +5,7 @@
  */
 #include <zstd.h>
 
+#include "common/cleanup.h"
 #include "perf_file_fixture.h"
 
 static void test_reads(void **state)
@@ -198,7 +199,7 @@ static void test_header(void **state)
 	struct err err;
 
 	make_usual(&f);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char was[8];
 
 		memcpy(was, f.whole.data + cases[i].at, 8);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "daemon/evidence.h"
 #include "daemon/plan.h"
 #include "rules/units.h"
@@ -240,7 +241,7 @@ static void nothing_to_explain(void **state)
 	};
 	char text[512];
 
-	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
 		struct planned p;
 
 		snprintf(text, sizeof(text),

@@ -24,9 +24,9 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
-#include "examine/probe/func_exits.h"
-#include "detect/probe/ld_cache.h"
+#include "detect/probe/probe_file.h"
 #include "detect/probe/probe_target.h"
+#include "examine/probe/func_exits.h"
 #include "examine/probe/usdt_note.h"
 #include "probe_reader_fixture.h"
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "common/cleanup.h"
 #include "perfdata/marker.h"
 #include "perfdata/record.h"
 #include "analyse/profile_diff.h"
@@ -499,7 +500,7 @@ static void test_wait_until_record(void **state)
 		{ PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT, 5, false },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct profile_tables tables = { 0 };
 		struct buf more = { 0 };
 		struct profile p;
@@ -555,7 +556,7 @@ static void test_idle_threads(void **state)
 	struct profile a, b;
 
 	assert_int_equal(profile_tables__init(&t), 0);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		uint32_t id = stack_of(&t, cases[i].state, cases[i].names);
 
 		profile__init(&a, &t);

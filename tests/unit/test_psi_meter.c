@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "detect/psi_meter.h"
 #include "rules/psi_target.h"
 
@@ -45,7 +46,7 @@ static struct psi_meter meter(const uint64_t (*v)[2], size_t n) /* ms, ms */
 #define STALL(least, ...)                                                                          \
 	({                                                                                         \
 		const uint64_t _v[][2] = { __VA_ARGS__ };                                          \
-		struct psi_meter _m = meter(_v, sizeof(_v) / sizeof(_v[0]));                       \
+		struct psi_meter _m = meter(_v, ARRAY_SIZE(_v));                       \
 		(int)(psi_meter__stall(&_m, 2 * SEC, (least)*MS) / MS);                            \
 	})
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "common/cleanup.h"
 #include "perfdata/record.h"
 
 static const struct record_trailer trailer = {
@@ -225,7 +226,7 @@ static void test_valid_types(void **state)
 	static const uint32_t bad[] = { 0, 22, 23, 63, 64, 68, 82, 1u << 31, UINT32_MAX };
 	size_t i;
 
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_false(zeros_valid(bad[i], 128, 128));
 	assert_false(zeros_valid(PERF_RECORD_SAMPLE, 0, 128));
 	assert_false(zeros_valid(PERF_RECORD_SAMPLE, 8, 4)); /* not even a header */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "common/cleanup.h"
 #include "record/record_opts.h"
 
 #define PAGE 4096
@@ -139,7 +140,7 @@ static void print_effect(const struct record_opts *o, struct buf *b)
 
 static void test_values(void **state)
 {
-	for (size_t i = 0; i < sizeof(value_rows) / sizeof(value_rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(value_rows); i++) {
 		struct parsed p = parse(value_rows[i].line);
 		struct buf b = { 0 };
 
@@ -269,7 +270,7 @@ static const struct {
 
 static void test_errors(void **state)
 {
-	for (size_t i = 0; i < sizeof(error_rows) / sizeof(error_rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(error_rows); i++) {
 		struct parsed p = parse(error_rows[i].line);
 		const struct diag *error = NULL;
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "common/cleanup.h"
 #include "dump/rings/ring_image.h"
 #include "perfdata/record.h"
 
@@ -274,7 +275,7 @@ static void test_broken_headers(void **state)
 		{ PERF_RECORD_SAMPLE, 40 },
 	};
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct fake_ring *r = ring_new(RING);
 
 		put_many(r, 10, 64);

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
+#include "common/cleanup.h"
 #include "detect/engine/rule_table.h"
-#include "detect/engine/slots.h"
 
 static const struct when runqlat = { .source = FRBPF_SOURCE_RUNQLAT };
 static const struct when syscalls = { .source = FRBPF_SOURCE_SYSCALL };
@@ -135,7 +135,7 @@ static void test_prefilter_decides(void **state)
 					       .flags = FRBPF_NODE_END,
 					       .val = { 7 } };
 	r.args.n = 1;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		r.args.v[0] = (struct rule_arg){ .slot = 1, .bound = true, .type = cases[i].type };
 		assert_int_equal(rule_table__build(&hits, &r, 1, &slot, NULL, NULL, t), 0);
 		assert_int_equal(t->bank.prefilter.decides, cases[i].decides);

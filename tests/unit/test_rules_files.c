@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "common/cleanup.h"
 #include "rules/rules_files.h"
 #include "rules/ruleset.h"
 #include "temp_tree.h"
@@ -136,7 +137,7 @@ static void joined(void **state)
 	};
 	char text[2][128];
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct diags d = { 0 };
 		struct ruleset *rs;
 
@@ -201,7 +202,7 @@ static void said_at_its_place(void **state)
 	};
 
 	file("main.conf", "include = more.conf\n[session-s]\n" SWITCHES);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct diags d = { 0 };
 		struct buf text = { 0 };
 

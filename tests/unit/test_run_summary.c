@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "bench/bench_report.h"
+#include "common/cleanup.h"
 #include "run/report/report.h"
 
 static char folder[] = "/tmp/frbpf-summary.XXXXXX";
@@ -154,7 +155,7 @@ static void test_damaged(void **state)
 	struct run_summary s = { 0 };
 	struct series to;
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		write_summary(texts[i]);
 		assert_int_equal(read_summary(&s), -EINVAL);
 		assert_null(s.root);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Decodes samples: every field that they can have, and false lengths. */
+#include "common/cleanup.h"
 #include "perf_file_fixture.h"
 
 /* perf record writes this for two events of one type: ID, not IDENTIFIER; also STREAM_ID. */
@@ -140,8 +141,8 @@ static void test_sample_fields(void **state)
 /* Shortened by each number of words, and with each word replaced by a huge count. */
 static void test_sample_lengths(void **state)
 {
-	const size_t n = sizeof(full_sample) / sizeof(full_sample[0]);
-	uint64_t words[sizeof(full_sample) / sizeof(full_sample[0])];
+	const size_t n = ARRAY_SIZE(full_sample);
+	uint64_t words[ARRAY_SIZE(full_sample)];
 	struct file f = { 0 };
 	struct err err;
 

@@ -258,7 +258,7 @@ static void test_names(void **state)
 	static const struct build_id none;
 	struct module m;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_int_equal(module__init(&m, cases[i].kind, cases[i].path, &none, 1), 0);
 		assert_string_equal(m.name, cases[i].name);
 		module__free(&m);
@@ -462,7 +462,7 @@ static void test_demangle(void **state)
 	if (!name) /* no libstdc++ */
 		skip();
 	free(name);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		name = demangle(cases[i].symbol);
 		assert_non_null(name);
 		assert_string_equal(name, cases[i].name);

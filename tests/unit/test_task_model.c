@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "common/cleanup.h"
 #include "perfdata/record.h"
 #include "symbols/task_model.h"
 
@@ -117,7 +118,7 @@ static char *show(const struct task_model *m, uint32_t pid, const uint32_t *tids
 static void check(const struct task_model *m, uint32_t pid, const char *wanted)
 {
 	const uint32_t tids[] = { 1, 11, 12, 13, 100 };
-	char *is = show(m, pid, tids, sizeof(tids) / sizeof(tids[0]));
+	char *is = show(m, pid, tids, ARRAY_SIZE(tids));
 
 	assert_string_equal(is, wanted);
 	free(is);

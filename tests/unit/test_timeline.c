@@ -6,6 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "common/cleanup.h"
 #include "dump/window/timeline.h"
 #include "perfdata/record.h"
 
@@ -102,7 +103,7 @@ static void test_many_runs(void **state)
 {
 	static const size_t sources[] = { 2, 3, 64, 257, 5000, MANY };
 
-	for (size_t s = 0; s < sizeof(sources) / sizeof(sources[0]); s++) {
+	for (size_t s = 0; s < ARRAY_SIZE(sources); s++) {
 		struct timeline t = { 0 };
 		size_t each = MANY / sources[s];
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "common/cleanup.h"
 #include "symbols/unwind.h"
 
 #define FRAMES 64
@@ -41,7 +42,7 @@ static void catch_registers(const ucontext_t *uc)
 				    REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15 };
 	size_t n = 0;
 
-	for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(from); i++) {
 		if (from[i] < 0)
 			continue;
 		caught.mask |= 1ULL << i;

@@ -133,7 +133,7 @@ static void pending(void **state)
 					     "pending(blocked ) > 5000ms" };
 	char message[256];
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		struct when w;
 
 		if (parse(texts[i], &w, message, sizeof(message)))
@@ -162,7 +162,7 @@ static void absent(void **state)
 	};
 	char message[256];
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct when w;
 
 		if (parse(cases[i].text, &w, message, sizeof(message)))
@@ -194,7 +194,7 @@ static void percentiles(void **state)
 	};
 	char message[256];
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct when w;
 
 		if (parse(cases[i].text, &w, message, sizeof(message)))
@@ -232,7 +232,7 @@ static void shares(void **state)
 	};
 	char message[256];
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct when_share *want = &cases[i].share;
 		struct when w;
 

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "common/cleanup.h"
 #include "perfdata/file_attr.h"
 #include "perfdata/file_layout.h"
 #include "writer_fixture.h"
@@ -108,9 +109,9 @@ static void test_feature_bits(void **state)
 
 	snprintf(path, sizeof(path), "%s/perf.data", x->dir);
 	assert_int_equal(buf__read_file(&file, path, 1 << 24), 0);
-	for (i = 0; i < sizeof(always) / sizeof(always[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(always); i++)
 		assert_true(u64_at(&file, 72) >> always[i] & 1);
-	for (i = 0; i < sizeof(never) / sizeof(never[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(never); i++)
 		assert_false(u64_at(&file, 72) >> never[i] & 1);
 	buf__free(&file);
 	buf__free(&records);

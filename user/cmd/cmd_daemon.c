@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "common/cleanup.h"
 
 /* "daemon [OPTIONS] [start|stop|signal|ping [OPTIONS]]": the same as without "daemon" */
 #define PERF_FAILED 255 /* exit status of perf after an error */
@@ -31,7 +32,7 @@ static int run_command(int argc, char **argv)
 		argv[0] = (char *)cmd_status.name;
 		return cmd_status.run(argc, argv);
 	}
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
 		if (strcmp(commands[i].name, argv[at]) != 0)
 			continue;
 		cmd_move_first(argv, at);

@@ -5,6 +5,7 @@
 
 #include "cmd/json_fields.h"
 #include "cmd/perf_listing.h"
+#include "common/cleanup.h"
 #include "rules/units.h"
 
 #define RUN_MOST  240 /* characters of a `run` line shown in full; longer ones were generated */
@@ -64,7 +65,7 @@ static void print_listing_session(const json_t *v, const char *base, char sep)
 	const char *name = str(v, "name");
 
 	printf("%" PRIu64 "%c%s%c%s", num(v, "pid"), sep, name, sep, str(v, "run"));
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		printf("%c%s/session-%s%s", sep, base, name, files[i]);
 	printf("%c%" PRIu64 "\n", sep, minutes_up(v));
 }

@@ -306,7 +306,7 @@ void show_state__print(const json_t *state)
 	print_scheduling(state);
 	print_owner(state);
 	print_wait_place(state);
-	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
 		json_array_foreach (json_object_get(state, limits[i].key), k, level)
 			limits[i].print(level);
 }
@@ -349,11 +349,11 @@ void show_state__print_vitals(const json_t *vitals, json_int_t time)
 		return;
 	printf("machine: CPUs %.0f %% busy, %.0f %% stolen, %.0f tasks runnable",
 	       100 * (all - idle - steal) / all, 100 * steal / all, vital_of(vitals, "running", s));
-	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
 		if (vital_of(vitals, times[i].key, s) >= length / 100)
 			printf(", waits %s %.0f %%", times[i].text,
 			       100 * vital_of(vitals, times[i].key, s) / length);
-	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
 		if (vital_of(vitals, counts[i].key, s) > 0)
 			printf(", %.0f %s", vital_of(vitals, counts[i].key, s), counts[i].text);
 	printf(", in %.1fs\n", length / 1e9);

@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "cmd/tune.h"
+#include "common/cleanup.h"
 #include "rules/units.h"
 
 #define DAY (86400 * NSEC_PER_SEC)
 
 static const uint64_t in_decade[] = { 1, 2, 3, 5, 7 };
-#define PER_DECADE (sizeof(in_decade) / sizeof(in_decade[0]))
+#define PER_DECADE ARRAY_SIZE(in_decade)
 
 /*
  * Extrapolation of the tail starts where this many values are above the threshold. The slope is

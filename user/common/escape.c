@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/escape.h"
 
 /* Length of the UTF-8 sequence at @s; 0: it is invalid, or not allowed in XML. */
@@ -88,7 +89,7 @@ static const char *replace_markdown(const char *s)
 		{ '!', "&#33;" },
 	};
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		if (table[i].c == *s)
 			return table[i].with;
 	}

@@ -6,7 +6,7 @@
 #include "detect/detectors.h"
 #include "detect/engine/cgroups.h"
 #include "detect/engine/rate_keys.h"
-#include "detect/engine/slots.h"
+#include "detect/engine/rule_table.h"
 #include "detect/engine/source.h"
 #include "detect/engine/write_times.h"
 

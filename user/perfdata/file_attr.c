@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "perfdata/features.h"
 #include "perfdata/file_attr.h"
 #include "perfdata/host_files.h"
@@ -17,7 +18,7 @@ _Static_assert(sizeof(struct perf_event_attr) >= FILE_ATTR_SIZE, "linux headers 
 /* PMUs whose config1 points to a path in the memory of the process that opened the event. */
 static const char *const pointer_pmus[] = { "uprobe", "kprobe" };
 
-#define N_POINTER_PMUS (sizeof(pointer_pmus) / sizeof(pointer_pmus[0]))
+#define N_POINTER_PMUS ARRAY_SIZE(pointer_pmus)
 
 static bool is_pointer_pmu(uint32_t type)
 {
@@ -147,7 +148,7 @@ void file_attr__list_common(struct perf_event_attr *to, const struct perfdata_at
 	to->sample_regs_user = first->sample_regs_user;
 	to->sample_regs_intr = first->sample_regs_intr;
 	to->sample_stack_user = first->sample_stack_user;
-	for (size_t f = 0; f < sizeof(field_order) / sizeof(field_order[0]); f++) {
+	for (size_t f = 0; f < ARRAY_SIZE(field_order); f++) {
 		for (size_t i = 1; i < n; i++)
 			if (!same_layout(first, v[i].attr, field_order[f]))
 				return;

@@ -7,6 +7,7 @@
 
 #include "common/array.h"
 #include "common/buf.h"
+#include "common/cleanup.h"
 #include "common/opening.h"
 #include "common/write_all.h"
 #include "perfdata/perf_file_impl.h"
@@ -32,7 +33,7 @@ static const char *const type_names[] = {
 int perf_file__bad_record(const struct perf_file *f, const struct file_record *rec, const char *why,
 			  struct err *err)
 {
-	const char *name = rec->h->type < sizeof(type_names) / sizeof(type_names[0])
+	const char *name = rec->h->type < ARRAY_SIZE(type_names)
 				   ? type_names[rec->h->type]
 				   : NULL;
 

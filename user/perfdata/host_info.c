@@ -180,7 +180,7 @@ static int add_cpudesc(const struct host_env *env, struct buf *b)
 	int err = -ENOENT;
 	size_t i;
 
-	for (i = 0; err && err != -ENOMEM && i < sizeof(cpu_desc_keys) / sizeof(*cpu_desc_keys);
+	for (i = 0; err && err != -ENOMEM && i < ARRAY_SIZE(cpu_desc_keys);
 	     i++) {
 		text.len = 0;
 		err = add_cpuinfo(env, cpu_desc_keys[i], " part ", &text);
@@ -265,7 +265,7 @@ int host_info__collect_from(const char *root, struct err *err, struct host_info 
 	uname(&env.uts); /* cannot fail with a valid pointer */
 	count_cpus(&env);
 	memcpy(h->hostname, env.uts.nodename, sizeof(h->hostname));
-	for (i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(sections); i++) {
 		struct buf *b = &h->sections[sections[i].bit];
 		int code = sections[i].encode(&env, b);
 

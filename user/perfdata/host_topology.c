@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "common/cleanup.h"
 #include "perfdata/encode.h"
 #include "perfdata/host_files.h"
 #include "perfdata/host_sections.h"
@@ -185,7 +186,7 @@ static int read_cache(const struct host_env *env, uint32_t cpu, uint32_t index, 
 	size_t i;
 	int err;
 
-	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
 		err = host_files__u64(env->root, 10, &v, CPU_DIR "/cache/index%u/%s", cpu, index,
 				      numbers[i].file);
 		if (err)

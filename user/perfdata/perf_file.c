@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "common/cleanup.h"
 #include "perfdata/cursor.h"
 #include "perfdata/file_layout.h"
 #include "perfdata/perf_file_impl.h"
@@ -364,7 +365,7 @@ static int read_sections(struct perf_file *f, struct err *err)
 			       "without",
 			       f->path);
 	code = check_sections(f, err);
-	for (i = 0; i < sizeof(sections) / sizeof(sections[0]) && !code; i++) {
+	for (i = 0; i < ARRAY_SIZE(sections) && !code; i++) {
 		if (has_feature(f, sections[i].bit))
 			code = read_section(f, &sections[i], &f->sections[n_kept], err);
 		n_kept += sections[i].keep;
@@ -609,7 +610,7 @@ void perf_file__free(struct perf_file *f)
 		free(f->names[i]);
 	for (i = 0; f->cmdline && f->cmdline[i]; i++)
 		free(f->cmdline[i]);
-	for (i = 0; i < sizeof(f->sections) / sizeof(f->sections[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(f->sections); i++)
 		free(f->sections[i]);
 	if (f->records != f->file)
 		block_file__free(f->records);

@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "perfdata/record.h"
 
 #define RECORD_SIZE_MAX (UINT16_MAX & ~7U)
@@ -86,7 +87,7 @@ bool record__valid(const struct perf_event_header *h, size_t avail)
 
 	if (avail < sizeof(*h) || h->size > avail || h->size % 8)
 		return false;
-	if (h->type >= sizeof(shapes) / sizeof(shapes[0]) || !shapes[h->type].body)
+	if (h->type >= ARRAY_SIZE(shapes) || !shapes[h->type].body)
 		return false;
 	shape = &shapes[h->type];
 	if (h->type == PERF_RECORD_SAMPLE)

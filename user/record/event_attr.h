@@ -30,7 +30,8 @@ void event_attr__follow(struct perf_event_attr *member, const struct perf_event_
 /* Format the modifiers of @attr as perf appends them to a name: "", ":u", ":ppH". Returns @buf. */
 char *event_attr__modifiers(const struct perf_event_attr *attr, char *buf, size_t size);
 
-/* Append the attributes as text, like `perf evlist -v`: "type: 1, size: 128, ...", without attributes that are 0. 0 or -ENOMEM. */
+/* Append the attributes as text, like `perf evlist -v`: "type: 1, size: 128, ...". Those that are 0
+ * are left out. 0 or -ENOMEM. */
 int attr_text__format(const struct perf_event_attr *attr, struct buf *ret);
 
 #endif

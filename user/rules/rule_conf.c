@@ -256,7 +256,7 @@ static uint64_t rule_id(const struct rule_conf *rule)
 	const char *texts[] = { rule->name, rule->when_text, rule->if_text ? rule->if_text : "" };
 	uint64_t hash = 0xcbf29ce484222325ULL;
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		hash = hash_fnv1a(hash, texts[i], strlen(texts[i]) + 1);
 	hash = hash_rate(hash, &rule->cooldown);
 	hash = hash_rate(hash, &rule->count);

@@ -16,7 +16,7 @@ enum module_kind module__user_kind(const char *name)
 {
 	static const char *const anon[] = { "//anon", "[anon", "/anon_hugepage", "/dev/zero" };
 
-	for (size_t i = 0; i < sizeof(anon) / sizeof(anon[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(anon); i++)
 		if (!strncmp(name, anon[i], strlen(anon[i])))
 			return MODULE_ANON;
 	if (!strcmp(name, "[vdso]"))

@@ -5,6 +5,7 @@
 #include "analyse/replay.h"
 #include "analyse/why/stack_notes.h"
 #include "common/array.h"
+#include "common/cleanup.h"
 #include "symbols/tracing_frames.h"
 
 #define FRAMES_MAX 256
@@ -66,7 +67,7 @@ static const char *call_name(const char *symbol)
 	static const char *const begin[] = { "__x64_sys_", "__arm64_sys_", "__ia32_sys_",
 					     "__do_sys_", "__se_sys_" };
 
-	for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(begin); i++)
 		if (!strncmp(symbol, begin[i], strlen(begin[i])))
 			return symbol + strlen(begin[i]);
 	return NULL;

@@ -9,7 +9,7 @@
 
 #include "common/cgroup_mount.h"
 #include "common/err.h"
-#include "detect/engine/slots.h"
+#include "detect/engine/rule_table.h"
 #include "rules/ruleset.h"
 
 struct cgroups; /* what is in force */

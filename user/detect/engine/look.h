@@ -7,6 +7,8 @@
 #ifndef FRBPF_DETECT_LOOK_H
 #define FRBPF_DETECT_LOOK_H
 
+#include <linux/types.h>
+
 #include "detect/engine/source.h"
 
 struct look;
@@ -27,5 +29,22 @@ uint64_t look__failed(const struct look *l);
 
 /* Call it before the programs are unloaded. NULL is legal. */
 void look__free(struct look *l);
+
+/* ---- looks of sources whose pending events are in a table by key: the passes of bpf/due.bpf.h ---- */
+
+struct bpf_map;
+struct bpf_program;
+
+struct due_look {
+	struct bpf_program *collect; /* first pass, over the map `table_fd` */
+	int table_fd;
+	struct bpf_program *tasks; /* second pass */
+	struct bpf_program *rest;  /* third pass; not loaded: there is none */
+	struct bpf_map *due_tasks;
+	__u32 *n_due; /* in the memory of the programs */
+};
+
+/* Make a look. 0 or negative errno. */
+int due_look__make(const struct due_look *l);
 
 #endif

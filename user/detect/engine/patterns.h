@@ -6,7 +6,7 @@
 #ifndef FRBPF_DETECT_PATTERNS_H
 #define FRBPF_DETECT_PATTERNS_H
 
-#include "detect/engine/slots.h"
+#include "detect/engine/rule_table.h"
 #include "rules/ruleset.h"
 
 struct pattern_set;

@@ -3,6 +3,11 @@
 #ifndef FRBPF_DETECT_RULE_TABLE_H
 #define FRBPF_DETECT_RULE_TABLE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "frbpf.h"
 #include "rules/ruleset.h"
 
 struct cgroup_set;
@@ -31,5 +36,26 @@ struct rule_table {
 int rule_table__build(const struct when *when, const struct rule_conf *rules, size_t n_rules,
 		      const uint32_t *slots, const struct cgroup_set *cgroups,
 		      const struct pattern_set *patterns, struct rule_table *ret);
+
+/*
+ * ---- slots of the state map ----
+ * A rule keeps its slot as long as its id is in force. An
+ * update does not reuse slots that it frees: programs that still run with the old rules may count
+ * in them.
+ */
+
+struct slots { /* { 0 }: all are free */
+	struct slot {
+		uint64_t id;
+		bool used;
+	} v[FRBPF_MAX_SLOTS];
+};
+
+/*
+ * Give each of the @n ids a slot, ret_slots[i]. ret_fresh[i]: the slot is new, so its state must be
+ * cleared. @ret_next is the new assignment; @cur stays unchanged. 0 or -ENOSPC.
+ */
+int slots__assign(const struct slots *cur, const uint64_t *ids, size_t n, struct slots *ret_next,
+		  uint32_t *ret_slots, bool *ret_fresh);
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef FRBPF_DETECT_TEXT_SET_H
 #define FRBPF_DETECT_TEXT_SET_H
 
-#include "detect/engine/slots.h"
+#include "detect/engine/rule_table.h"
 #include "rules/ruleset.h"
 
 struct text_set { /* { 0 } is an empty one */

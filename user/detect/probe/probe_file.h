@@ -44,4 +44,14 @@ int probe_files__find(const char *path, struct probe_files *ret, struct err *err
 int probe_file__open(const struct probe_file *file, struct err *err);
 void probe_files__free(struct probe_files *files);
 
+/* Reads /etc/ld.so.cache of glibc, the list of libraries of the run-time linker. */
+
+/*
+ * Call @fn with the name and path of each library for this architecture in the bytes of the file.
+ * Every offset is checked. If @fn returns non-zero, the walk ends and returns it. -EINVAL: the file
+ * has another format.
+ */
+int ld_cache__each(const void *data, size_t len,
+		   int (*fn)(const char *name, const char *path, void *arg), void *arg);
+
 #endif

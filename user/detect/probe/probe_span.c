@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "detect/engine/due_look.h"
+#include "detect/engine/look.h"
 #include "detect/probe/user_probe.h"
 #include "rules/span_target.h"
 #include "probe_span.skel.h"

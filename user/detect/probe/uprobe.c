@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "detect/engine/due_look.h"
+#include "detect/engine/look.h"
 #include "detect/probe/user_probe.h"
 #include "uprobe.skel.h"
 

@@ -6,8 +6,7 @@
 
 #include "common/cleanup.h"
 #include "detect/tracepoint/btf_path.h"
-#include "detect/tracepoint/btf_trace_core.h"
-#include "detect/tracepoint/btf_type.h"
+#include "detect/tracepoint/btf_trace.h"
 #include "rules/text.h"
 
 #define NAMES_MAX	256 /* names that an error compares to find the nearest one */

@@ -28,4 +28,16 @@ const struct event_field *fields_bind__find(const struct event_format *f, const 
 void fields_bind__value(const struct event_format *f, const char *name, const char *raw,
 			size_t size, __u64 ret[2]);
 
+/*
+ * ---- arguments that a rule gets after it was read ----
+ * Rules on the same tracepoint have an argument in the
+ * same slot, and different arguments in different slots.
+ */
+
+/*
+ * Get the index of argument @name of @rule, one of @rs; add it if it is new. -ENOSPC: no slot is
+ * free; or -ENOMEM.
+ */
+int arg_slots__add(const struct ruleset *rs, struct rule_conf *rule, const char *name);
+
 #endif

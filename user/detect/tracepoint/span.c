@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "detect/engine/due_look.h"
+#include "detect/engine/look.h"
 #include "detect/engine/source.h"
 #include "detect/tracepoint/span_ends.h"
 #include "detect/tracepoint/tracepoint_info.h"
