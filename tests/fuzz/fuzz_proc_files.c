@@ -48,7 +48,7 @@ static void read_text(char *text)
 	assert(!at || (at > text && at <= end));
 	assert(!cgroup_state__add(&none, text, state));
 	json_decref(state);
-	cgroup_state__number(text, "max", &a);
+	proc_file__number(text, "max", &a);
 	cgroup_state__quota(text, &a, &b);
 	json_decref(cgroup_state__pressure(text));
 	name = map_line__program(text, &a, &b);

@@ -297,29 +297,6 @@ static void test_pmus(void **state)
 	host_info__free(h);
 }
 
-static void test_ranges(void **state)
-{
-	static const char *const bad[] = { "x",	  "-1",		 "3-",	  "3-2",
-					   "1;2", "99999999999", "1-2-3", " 1" };
-	const char *s = "0-3,5,7-7";
-	uint32_t lo, hi;
-	size_t i;
-
-	assert_int_equal(host_files__next_range(&s, &lo, &hi), 1);
-	assert_int_equal(lo, 0);
-	assert_int_equal(hi, 3);
-	assert_int_equal(host_files__next_range(&s, &lo, &hi), 1);
-	assert_int_equal(lo, 5);
-	assert_int_equal(hi, 5);
-	assert_int_equal(host_files__next_range(&s, &lo, &hi), 1);
-	assert_int_equal(lo, 7);
-	assert_int_equal(host_files__next_range(&s, &lo, &hi), 0);
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		s = bad[i];
-		assert_int_equal(host_files__next_range(&s, &lo, &hi), -EINVAL);
-	}
-}
-
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -327,7 +304,6 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(test_this_machine), TEST(test_nothing_known), TEST(test_cpuinfo),
 		TEST(test_arm64),	 TEST(test_big_machine),   TEST(test_left_out_whole),
-		TEST(test_pmus),	 TEST(test_ranges),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

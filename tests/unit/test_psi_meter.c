@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/proc_file.h"
 #include "detect/psi_meter.h"
 #include "rules/psi_target.h"
 
@@ -23,14 +24,14 @@ static void totals(void **state)
 		"full avg10=0.00 avg60=0.00 avg300=0.00 total=18446744073709551615\n";
 	uint64_t total = 5;
 
-	assert_int_equal(psi__total(text, "some", &total), 0);
+	assert_int_equal(proc_file__pressure(text, "some", &total), 0);
 	assert_int_equal(total, 123456);
-	assert_int_equal(psi__total(text, "full", &total), 0);
+	assert_int_equal(proc_file__pressure(text, "full", &total), 0);
 	assert_true(total == UINT64_MAX);
-	assert_int_equal(psi__total(text, "ful", &total), -EPROTO);
-	assert_int_equal(psi__total("some avg10=1\nfull total=7\n", "some", &total), -EPROTO);
-	assert_int_equal(psi__total("", "some", &total), -EPROTO);
-	assert_int_equal(psi__total("full total=x\n", "full", &total), -EPROTO);
+	assert_int_equal(proc_file__pressure(text, "ful", &total), -EPROTO);
+	assert_int_equal(proc_file__pressure("some avg10=1\nfull total=7\n", "some", &total), -EPROTO);
+	assert_int_equal(proc_file__pressure("", "some", &total), -EPROTO);
+	assert_int_equal(proc_file__pressure("full total=x\n", "full", &total), -EPROTO);
 	assert_true(total == UINT64_MAX);
 }
 

@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
+#include "common/proc_file.h"
 #include "dump/state/task_state.h"
 #include "temp_tree.h"
 
@@ -32,15 +33,15 @@ static void numbers_of_lines(void **state)
 {
 	uint64_t v = 7;
 
-	assert_true(cgroup_state__number("nr_periods 3\nnr_throttled 2\n", "nr_throttled", &v));
+	assert_true(proc_file__number("nr_periods 3\nnr_throttled 2\n", "nr_throttled", &v));
 	assert_int_equal(v, 2);
-	assert_false(cgroup_state__number("nr_periods 3\n", "nr", &v));
-	assert_false(cgroup_state__number("xnr 3\n", "nr", &v));
-	assert_true(cgroup_state__number("4096\n", "", &v));
+	assert_false(proc_file__number("nr_periods 3\n", "nr", &v));
+	assert_false(proc_file__number("xnr 3\n", "nr", &v));
+	assert_true(proc_file__number("4096\n", "", &v));
 	assert_int_equal(v, 4096);
-	assert_false(cgroup_state__number("max\n", "", &v));
-	assert_false(cgroup_state__number("", "", &v));
-	assert_false(cgroup_state__number("99999999999999999999\n", "", &v));
+	assert_false(proc_file__number("max\n", "", &v));
+	assert_false(proc_file__number("", "", &v));
+	assert_false(proc_file__number("99999999999999999999\n", "", &v));
 	assert_int_equal(v, 4096);
 }
 

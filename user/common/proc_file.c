@@ -164,3 +164,42 @@ const char *map_line__program(char *line, uint64_t *ret_start, uint64_t *ret_end
 	strip_deleted(line + at);
 	return line + at;
 }
+
+bool proc_file__number(const char *text, const char *key, uint64_t *ret)
+{
+	size_t len = strlen(key);
+	char *end;
+
+	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
+		uint64_t v;
+
+		line += *line == '\n';
+		if (strncmp(line, key, len) || (len && line[len] != ' '))
+			continue;
+		errno = 0;
+		v = strtoull(line + len, &end, 10);
+		if (errno || end == line + len)
+			return false;
+		*ret = v;
+		return true;
+	}
+	return false;
+}
+
+int proc_file__pressure(const char *text, const char *kind, uint64_t *ret_us)
+{
+	size_t len = strlen(kind);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		const char *total;
+
+		line += *line == '\n';
+		if (strncmp(line, kind, len) != 0 || line[len] != ' ')
+			continue;
+		total = strstr(line, " total=");
+		if (!total || total > strchrnul(line, '\n'))
+			return -EPROTO;
+		return sscanf(total, " total=%" SCNu64, ret_us) == 1 ? 0 : -EPROTO;
+	}
+	return -EPROTO;
+}

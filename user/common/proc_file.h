@@ -4,6 +4,7 @@
 #ifndef FRBPF_COMMON_PROC_FILE_H
 #define FRBPF_COMMON_PROC_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -42,6 +43,12 @@ int proc_file__stat(int dir, struct proc_stat *ret);
 
 /* Find the value of @key ("Tgid") in the text of `status`; NULL: there is none. */
 const char *proc_file__status_field(const char *status, const char *key);
+
+/* Get the number of a "KEY VALUE" line. False: @key is missing, or its value is "max". */
+bool proc_file__number(const char *text, const char *key, uint64_t *ret);
+
+/* Get total= of the line that begins with @kind ("some") in a pressure file, us. 0 or -EPROTO. */
+int proc_file__pressure(const char *text, const char *kind, uint64_t *ret_us);
 
 /* ---- paths that lead to a mapped file itself, whatever has its name now ---- */
 

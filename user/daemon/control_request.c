@@ -13,6 +13,7 @@
 #include "common/clock.h"
 #include "common/json_text.h"
 #include "common/printable.h"
+#include "common/proc_file.h"
 #include "daemon/control.h"
 
 #define REPLY_MAX  (64 << 20)
@@ -24,18 +25,10 @@
 /* Is the process stopped, by SIGSTOP or a debugger? */
 static bool is_stopped(pid_t pid)
 {
-	struct buf b = { 0 };
-	char path[64];
-	const char *end;
-	bool stopped = false;
+	_cleanup_close_ int dir = pid > 0 ? proc_file__open_task(pid) : -1;
+	struct proc_stat s;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (pid > 0 && buf__read_file(&b, path, 4096) == 0 && b.len) {
-		end = strrchr(b.data, ')'); /* after the name, which may contain anything */
-		stopped = end && (end[1] == ' ') && (end[2] == 'T' || end[2] == 't');
-	}
-	buf__free(&b);
-	return stopped;
+	return dir >= 0 && !proc_file__stat(dir, &s) && (s.state == 'T' || s.state == 't');
 }
 
 /* What a client waits for, and for how long. */

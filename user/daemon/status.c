@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/json_text.h"
+#include "common/proc_file.h"
 #include "common/version.h"
 #include "daemon/status.h"
 #include "daemon/suppressed.h"
@@ -17,12 +18,12 @@
 #include "record/session.h"
 #include "sideband/sideband.h"
 
-/* The value of @name, bytes; 0: the kernel does not report it. */
-static json_int_t status_value(const char *status, const char *name)
+/* The value of @key, bytes; 0: the kernel does not report it. */
+static json_int_t status_value(const char *status, const char *key)
 {
-	const char *line = strstr(status, name);
+	const char *kb = proc_file__status_field(status, key);
 
-	return line ? (json_int_t)strtoull(line + strlen(name), NULL, 10) * 1024 : 0;
+	return kb ? (json_int_t)strtoull(kb, NULL, 10) * 1024 : 0;
 }
 
 /*
@@ -44,9 +45,9 @@ static json_t *memory_json(struct sideband *sb, uint64_t max_memory)
 	sideband__stats(sb, &st);
 	status = buf__read_file(&b, "/proc/self/status", 64 * 1024) == 0 && b.len ? b.data : "";
 	j = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "rss_bytes",
-		      status_value(status, "\nVmRSS:"), "anon_bytes",
-		      status_value(status, "\nRssAnon:"), "file_bytes",
-		      status_value(status, "\nRssFile:"), "rings_bytes", sessions / 2,
+		      status_value(status, "VmRSS"), "anon_bytes",
+		      status_value(status, "RssAnon"), "file_bytes",
+		      status_value(status, "RssFile"), "rings_bytes", sessions / 2,
 		      "copies_bytes", sessions - sessions / 2, "sideband_rings_bytes",
 		      (json_int_t)st.ring_bytes, "sideband_bytes",
 		      (json_int_t)(st.log_bytes + st.model_bytes), "heap_bytes",

@@ -19,6 +19,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/proc_file.h"
 #include "common/rights.h"
 #include "detect/engine/cgroups.h"
 #include "detect/engine/write_times.h"
@@ -59,7 +60,7 @@ static int pressure_read(int fd, const char *kind, uint64_t *ret_total)
 	if (n < 0)
 		return -errno;
 	text[n] = '\0';
-	return psi__total(text, kind, ret_total);
+	return proc_file__pressure(text, kind, ret_total);
 }
 
 static int psi_read(struct psi *p, uint64_t *ret_total)

@@ -7,24 +7,6 @@
 #include "detect/psi_meter.h"
 #include "rules/units.h"
 
-int psi__total(const char *text, const char *kind, uint64_t *ret_us)
-{
-	size_t len = strlen(kind);
-
-	for (const char *line = text; line; line = strchr(line, '\n')) {
-		const char *total;
-
-		line += *line == '\n';
-		if (strncmp(line, kind, len) != 0 || line[len] != ' ')
-			continue;
-		total = strstr(line, " total=");
-		if (!total || total > strchrnul(line, '\n'))
-			return -EPROTO;
-		return sscanf(total, " total=%" SCNu64, ret_us) == 1 ? 0 : -EPROTO;
-	}
-	return -EPROTO;
-}
-
 void psi_meter__add(struct psi_meter *m, uint64_t time, uint64_t total_us)
 {
 	if (m->n == PSI_METER_READINGS) {

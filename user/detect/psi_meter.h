@@ -19,9 +19,6 @@ struct psi_meter { /* { 0 }: no reading yet */
 	size_t n;
 };
 
-/* Get total= of the line that begins with @kind ("some"), us. 0 or -EPROTO. */
-int psi__total(const char *text, const char *kind, uint64_t *ret_us);
-
 void psi_meter__add(struct psi_meter *m, uint64_t time, uint64_t total_us);
 
 /*

@@ -141,38 +141,3 @@ int host_files__field_u64(const char *root, const char *path, const char *key, u
 	buf__free(&b);
 	return err;
 }
-
-static int next_number(const char **s, uint32_t *ret)
-{
-	uint64_t v = 0;
-
-	if (!isdigit((unsigned char)**s))
-		return -EINVAL;
-	for (; isdigit((unsigned char)**s); (*s)++) {
-		v = v * 10 + (**s - '0');
-		if (v > INT32_MAX)
-			return -EINVAL;
-	}
-	*ret = v;
-	return 0;
-}
-
-int host_files__next_range(const char **s, uint32_t *ret_lo, uint32_t *ret_hi)
-{
-	const char *p = *s;
-	uint32_t lo, hi;
-
-	if (!*p)
-		return 0;
-	if (next_number(&p, &lo))
-		return -EINVAL;
-	hi = lo;
-	if (*p == '-' && (p++, next_number(&p, &hi)))
-		return -EINVAL;
-	if (hi < lo || (*p && *p != ','))
-		return -EINVAL;
-	*s = *p ? p + 1 : p;
-	*ret_lo = lo;
-	*ret_hi = hi;
-	return 1;
-}

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Reads procfs and sysfs for the host sections: small files, "key : value" lines, lists of numbers.
- */
+/* Reads procfs and sysfs for the host sections: small files, "key : value" lines. */
 #ifndef FRBPF_PERFDATA_HOST_FILES_H
 #define FRBPF_PERFDATA_HOST_FILES_H
 
@@ -26,9 +25,5 @@ int host_files__u64(const char *root, int base, uint64_t *ret, const char *fmt, 
 int host_files__field(const char *root, const char *path, const char *key, struct buf *b);
 /* Get the decimal number at the start of that value. */
 int host_files__field_u64(const char *root, const char *path, const char *key, uint64_t *ret);
-
-/* Parse the next range of a list such as "0-3,5", and move *s after it. 1; 0 at the end;
- * -EINVAL. */
-int host_files__next_range(const char **s, uint32_t *ret_lo, uint32_t *ret_hi);
 
 #endif

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/cpus.h"
 #include "common/version.h"
 #include "perfdata/encode.h"
 #include "perfdata/file_layout.h"
@@ -119,8 +120,6 @@ static int host_pmu__other_caps(const struct host_env *env, struct buf *b)
 {
 	return add_entries(env, DEVICES, add_pmu_caps, b);
 }
-
-#define CPUS_MAX 65536
 
 /* Bits of arm64's MIDR that differ between steppings (tools/perf/arch/arm64/util/header.c). */
 #define MIDR_VARIANT_REVISION 0xf0000fULL
@@ -237,16 +236,15 @@ static void count_cpus(struct host_env *env)
 {
 	struct buf present = { 0 };
 	long online = sysconf(_SC_NPROCESSORS_ONLN), avail = sysconf(_SC_NPROCESSORS_CONF);
-	uint32_t lo, hi;
-	const char *s;
+	int *v;
+	size_t n;
 
 	env->cpus_online = online > 0 ? online : 1;
 	env->cpus_avail = avail > 0 ? avail : 1;
 	if (!host_files__text(env->root, &present, "/sys/devices/system/cpu/present") &&
-	    present.len) {
-		s = present.data;
-		while (host_files__next_range(&s, &lo, &hi) == 1 && hi < CPUS_MAX)
-			env->cpus_avail = hi + 1;
+	    present.len && !cpus__parse(present.data, &v, &n)) {
+		env->cpus_avail = v[n - 1] + 1;
+		free(v);
 	}
 	if (env->cpus_online > env->cpus_avail)
 		env->cpus_avail = env->cpus_online;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The sections on CPUs, caches and memory. CPU_TOPOLOGY and CACHE come from one sysfs folder per CPU. */
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -9,6 +10,7 @@
 
 #include "common/array.h"
 #include "common/cleanup.h"
+#include "common/cpus.h"
 #include "perfdata/encode.h"
 #include "perfdata/host_files.h"
 #include "perfdata/host_sections.h"
@@ -279,7 +281,6 @@ int host_topology__caches(const struct host_env *env, struct buf *b)
 /* ---- memory: TOTAL_MEM, NUMA_TOPOLOGY and MEM_TOPOLOGY ---- */
 
 #define NODE_DIR   "/sys/devices/system/node"
-#define NODES_MAX  4096
 #define BLOCKS_MAX (1U << 24) /* of 128 MiB each: 2 PiB */
 
 int host_memory__total(const struct host_env *env, struct buf *b)
@@ -296,20 +297,14 @@ typedef int (*node_fn)(const struct host_env *env, uint32_t node, struct buf *b)
 static int for_each_node(const struct host_env *env, node_fn fn, struct buf *b, uint32_t *ret_n)
 {
 	struct buf online = { 0 };
-	uint32_t lo, hi, n = 0;
-	const char *s;
-	int err, more;
+	int *nodes = NULL;
+	size_t n = 0;
+	int err = host_files__text(env->root, &online, NODE_DIR "/online");
 
-	err = host_files__text(env->root, &online, NODE_DIR "/online");
-	if (!err && !online.len)
-		err = -ENOENT;
-	s = online.data;
-	while (!err && (more = host_files__next_range(&s, &lo, &hi)) != 0) {
-		if (more < 0 || hi >= NODES_MAX)
-			err = -EINVAL;
-		for (; !err && lo <= hi; lo++, n++)
-			err = fn(env, lo, b);
-	}
+	err = err ?: online.len ? cpus__parse(online.data, &nodes, &n) : -ENOENT;
+	for (size_t i = 0; i < n && !err; i++)
+		err = fn(env, nodes[i], b);
+	free(nodes);
 	buf__free(&online);
 	if (!err)
 		*ret_n = n;
@@ -352,14 +347,13 @@ int host_memory__numa(const struct host_env *env, struct buf *b)
 /* The number N of a folder memoryN; -1: another name. */
 static int64_t block_number(const char *name)
 {
-	uint32_t lo, hi;
+	unsigned long n;
+	char *end;
 
-	if (strncmp(name, "memory", 6))
+	if (strncmp(name, "memory", 6) || !isdigit((unsigned char)name[6]))
 		return -1;
-	name += 6;
-	if (host_files__next_range(&name, &lo, &hi) != 1 || *name || lo != hi || lo >= BLOCKS_MAX)
-		return -1;
-	return lo;
+	n = strtoul(name + 6, &end, 10);
+	return *end || n >= BLOCKS_MAX ? -1 : (int64_t)n;
 }
 
 /* Make a bitmap of the node's blocks. *ret_bits: highest block + 1. */

@@ -12,6 +12,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/proc_file.h"
 #include "detect/engine/cgroups.h"
 #include "rules/units.h"
 #include "run/measure.h"
@@ -98,30 +99,18 @@ void machine__parse_stat(const char *text, uint64_t ticks, struct machine_sample
 		ret->cpus = cpus;
 }
 
-/* The number after @key at the start of a line */
-static bool find_number(const char *text, const char *key, uint64_t *ret)
-{
-	size_t len = strlen(key);
-
-	for (const char *line = text; line; line = next_line(line)) {
-		if (strncmp(line, key, len) == 0 && sscanf(line + len, " %" SCNu64, ret) == 1)
-			return true;
-	}
-	return false;
-}
-
 uint64_t machine__parse_throttled(const char *text)
 {
 	uint64_t us = 0;
 
-	return find_number(text, "throttled_usec", &us) ? us * 1000 : 0;
+	return proc_file__number(text, "throttled_usec", &us) ? us * 1000 : 0;
 }
 
 uint64_t machine__parse_pressure(const char *text)
 {
-	const char *total = strncmp(text, "some ", 5) == 0 ? strstr(text, "total=") : NULL;
+	uint64_t us;
 
-	return total ? strtoull(total + 6, NULL, 10) * 1000 : 0;
+	return proc_file__pressure(text, "some", &us) ? 0 : us * 1000;
 }
 
 /* ---- reading ---- */

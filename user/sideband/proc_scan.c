@@ -17,6 +17,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/proc_file.h"
 #include "common/rights.h"
 #include "sideband/proc_scan.h"
 
@@ -279,29 +280,53 @@ size_t kernel_thread__comm_len(const char *comm, size_t len)
 	return len;
 }
 
+/* proc_pid_stat(5): "pid (comm) state ppid ..." */
+struct stat_line {
+	const char *comm; /* not NUL-terminated */
+	size_t comm_len;
+	char state;
+	uint64_t flags, n_threads;
+};
+
+/* False: malformed. */
+static bool parse_stat(const char *text, struct stat_line *ret)
+{
+	const char *open = strchr(text, '('), *close = strrchr(text, ')'), *s;
+	int field;
+
+	if (!open || !close || close < open || close[1] != ' ')
+		return false;
+	s = close + 2;
+	ret->state = *s;
+	for (field = 3; field < 9; field++)
+		s = next_field(s);
+	parse_dec(s, &ret->flags);
+	for (; field < 20; field++)
+		s = next_field(s);
+	parse_dec(s, &ret->n_threads);
+	ret->comm = open + 1;
+	ret->comm_len = close - open - 1;
+	if (ret->flags & PF_KTHREAD)
+		ret->comm_len = kernel_thread__comm_len(ret->comm, ret->comm_len);
+	return true;
+}
+
+/* It has ended, and nobody has waited for it yet. */
+static bool is_dead(const struct stat_line *s)
+{
+	return s->state == 'Z' || s->state == 'X';
+}
+
 bool kernel_thread__name(uint32_t tid, char ret[static KERNEL_THREAD_COMM])
 {
-	char path[32], text[512], *open_paren, *close_paren;
-	unsigned int flags;
-	_cleanup_close_ int fd = -1;
-	ssize_t n;
-	size_t len;
+	_cleanup_close_ int dir = proc_file__open_task(tid);
+	struct stat_line s;
+	char text[512];
 
-	snprintf(path, sizeof(path), "/proc/%u/stat", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
+	if (dir < 0 || proc_file__read(dir, "stat", text, sizeof(text)) <= 0 ||
+	    !parse_stat(text, &s) || !(s.flags & PF_KTHREAD))
 		return false;
-	text[n] = '\0';
-	open_paren = strchr(text, '(');
-	close_paren = strrchr(text, ')');
-	/* proc_pid_stat(5): state, ppid, pgrp, session, tty, tpgid, flags */
-	if (!open_paren || !close_paren || close_paren < open_paren ||
-	    sscanf(close_paren + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) != 1 ||
-	    !(flags & PF_KTHREAD))
-		return false;
-	len = kernel_thread__comm_len(open_paren + 1, close_paren - open_paren - 1);
-	snprintf(ret, KERNEL_THREAD_COMM, "%.*s", (int)len, open_paren + 1);
+	snprintf(ret, KERNEL_THREAD_COMM, "%.*s", (int)s.comm_len, s.comm);
 	return ret[0] && strcmp(ret, "kthreadd") != 0;
 }
 
@@ -339,8 +364,7 @@ struct reader {
 	int err;
 	struct buf text; /* a file of /proc */
 	uint64_t time;	 /* ns: before the process was read */
-	uint64_t flags, n_threads;
-	bool zombie;
+	struct stat_line stat; /* without its text */
 	struct buf threads; /* struct thread_name: the leader first */
 	struct proc_maps maps;
 	uint64_t ns[ARRAY_SIZE(ns_links)][2];
@@ -362,34 +386,6 @@ static int add_name(struct reader *r, uint32_t tid, const char *comm, size_t len
 	t.len = len < sizeof(t.comm) ? len : sizeof(t.comm) - 1;
 	memcpy(t.comm, comm, t.len);
 	return buf__add(&r->threads, &t, sizeof(t));
-}
-
-/* proc_pid_stat(5): "pid (comm) state ppid ...", flags is field 9, num_threads field 20. -ENODATA:
- * malformed. */
-static int parse_stat(struct reader *r, uint32_t pid)
-{
-	const char *open, *close, *s;
-	size_t len;
-	int field;
-
-	if (!r->text.len)
-		return -ENODATA;
-	open = strchr(r->text.data, '(');
-	close = strrchr(r->text.data, ')');
-	if (!open || !close || close < open || close[1] != ' ')
-		return -ENODATA;
-	s = close + 2;
-	r->zombie = *s == 'Z' || *s == 'X';
-	for (field = 3; field < 9; field++)
-		s = next_field(s);
-	parse_dec(s, &r->flags);
-	for (; field < 20; field++)
-		s = next_field(s);
-	parse_dec(s, &r->n_threads);
-	len = close - open - 1;
-	if (r->flags & PF_KTHREAD)
-		len = kernel_thread__comm_len(open + 1, len);
-	return add_name(r, pid, open + 1, len);
 }
 
 static bool is_number(const char *s, uint32_t *ret)
@@ -460,6 +456,7 @@ static void read_namespaces(struct reader *r, int dir)
 /* 0; 1: the process is gone; -ENOMEM. */
 static int read_process(struct reader *r, uint32_t pid)
 {
+	const struct stat_line *stat = &r->stat;
 	char path[32];
 	int err;
 
@@ -467,16 +464,18 @@ static int read_process(struct reader *r, uint32_t pid)
 	r->threads.len = r->maps.n = r->n_ns = 0;
 	snprintf(path, sizeof(path), "%u/stat", pid);
 	err = read_at(&r->text, r->scan->proc, path);
-	err = err ?: parse_stat(r, pid);
+	if (!err && (!r->text.len || !parse_stat(r->text.data, &r->stat)))
+		err = -ENODATA;
+	err = err ?: add_name(r, pid, stat->comm, stat->comm_len);
 	if (err)
 		return err == -ENOMEM ? err : 1;
-	if (r->flags & PF_KTHREAD || (r->zombie && r->n_threads <= 1))
+	if (stat->flags & PF_KTHREAD || (is_dead(stat) && stat->n_threads <= 1))
 		return 0;
 	path[strlen(path) - strlen("/stat")] = '\0';
 	_cleanup_close_ int dir = openat(r->scan->proc, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return 0;
-	if (r->n_threads > 1)
+	if (stat->n_threads > 1)
 		err = read_threads(r, dir, pid);
 	err = err ?: proc_maps__read(&r->maps, dir);
 	read_namespaces(r, dir);
@@ -500,7 +499,7 @@ static int add_process(struct reader *r, uint32_t pid)
 	}
 	if (!err && r->n_ns)
 		err = task_model__set_namespaces(m, pid, (const void *)r->ns, r->n_ns);
-	if (!err && r->zombie) /* the leader only, if other threads live on */
+	if (!err && is_dead(&r->stat)) /* the leader only, if other threads live on */
 		err = task_model__exit(m, pid, pid, r->time);
 	return err;
 }

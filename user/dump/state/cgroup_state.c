@@ -23,27 +23,6 @@
 
 /* ---- text ---- */
 
-bool cgroup_state__number(const char *text, const char *key, uint64_t *ret)
-{
-	size_t len = strlen(key);
-	char *end;
-
-	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
-		uint64_t v;
-
-		line += *line == '\n';
-		if (strncmp(line, key, len) || (len && line[len] != ' '))
-			continue;
-		errno = 0;
-		v = strtoull(line + len, &end, 10);
-		if (errno || end == line + len)
-			return false;
-		*ret = v;
-		return true;
-	}
-	return false;
-}
-
 bool cgroup_state__quota(const char *text, uint64_t *ret_quota, uint64_t *ret_period)
 {
 	uint64_t quota, period;
@@ -58,17 +37,18 @@ bool cgroup_state__quota(const char *text, uint64_t *ret_quota, uint64_t *ret_pe
 
 static bool add_pressure_line(json_t *o, const char *text, const char *word)
 {
-	const char *line = strstr(text, word), *total;
+	const char *line = strstr(text, word);
+	uint64_t total = 0;
 	char key[16];
 	double avg;
 
 	if (!line || sscanf(line + strlen(word), " avg10=%lf", &avg) != 1)
 		return false;
-	total = strstr(line, "total=");
+	proc_file__pressure(text, word, &total);
 	snprintf(key, sizeof(key), "%s_avg10", word);
 	json_object_set_new(o, key, json_real(avg));
 	snprintf(key, sizeof(key), "%s_ns", word);
-	json_object_set_new(o, key, json_integer(total ? strtoull(total + 6, NULL, 10) * 1000 : 0));
+	json_object_set_new(o, key, json_integer(total * 1000));
 	return true;
 }
 
@@ -97,7 +77,7 @@ static bool read_number(int dir, const char *file, uint64_t *ret)
 	char text[64];
 
 	return proc_file__read(dir, file, text, sizeof(text)) > 0 &&
-	       cgroup_state__number(text, "", ret);
+	       proc_file__number(text, "", ret);
 }
 
 static bool add_number(json_t *o, const char *key, int dir, const char *file)
@@ -124,7 +104,7 @@ static void add_counters(json_t *o, int dir, const char *file, const struct coun
 	if (proc_file__read(dir, file, text, sizeof(text)) <= 0)
 		return;
 	for (; rows->line; rows++)
-		if (cgroup_state__number(text, rows->line, &v))
+		if (proc_file__number(text, rows->line, &v))
 			put_number(o, rows->key, v * rows->scale);
 }
 
@@ -137,7 +117,7 @@ static bool read_quota(int dir, bool v2, uint64_t *ret_quota, uint64_t *ret_peri
 		       cgroup_state__quota(text, ret_quota, ret_period);
 	/* -1 means no quota */
 	if (proc_file__read(dir, "cpu.cfs_quota_us", text, sizeof(text)) <= 0 || text[0] == '-' ||
-	    !cgroup_state__number(text, "", ret_quota) ||
+	    !proc_file__number(text, "", ret_quota) ||
 	    !read_number(dir, "cpu.cfs_period_us", ret_period))
 		return false;
 	*ret_quota *= 1000;

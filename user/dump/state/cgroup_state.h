@@ -26,8 +26,6 @@ void cgroup_roots__close(struct cgroup_roots *r);
  */
 int cgroup_state__add(const struct cgroup_roots *r, const char *lines, json_t *state);
 
-/* Get the number of a "KEY VALUE" line. False: @key is missing, or its value is "max". */
-bool cgroup_state__number(const char *text, const char *key, uint64_t *ret);
 /* Parse a quota like "10000 100000" (us) to ns. False: there is no quota, or @text is malformed. */
 bool cgroup_state__quota(const char *text, uint64_t *ret_quota, uint64_t *ret_period);
 /*

@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/proc_file.h"
 #include "dump/state/cgroup_state.h"
 #include "dump/state/vitals.h"
 
@@ -110,7 +111,7 @@ void vitals__parse_vmstat(const char *text, struct vitals_sample *ret)
 	uint64_t v;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (cgroup_state__number(text, rows[i].key, &v))
+		if (proc_file__number(text, rows[i].key, &v))
 			ret->v[rows[i].to] += v;
 }
 
@@ -157,13 +158,12 @@ void vitals__parse_loadavg(const char *text, struct vitals_sample *ret)
 static void parse_pressure(const char *text, struct vitals_sample *ret, enum vital some,
 			   enum vital full)
 {
-	const char *line = strstr(text, "full "), *total = strstr(text, "total=");
+	uint64_t us;
 
-	if (total)
-		ret->v[some] = strtoull(total + 6, NULL, 10) * 1000;
-	total = line && full ? strstr(line, "total=") : NULL;
-	if (total)
-		ret->v[full] = strtoull(total + 6, NULL, 10) * 1000;
+	if (!proc_file__pressure(text, "some", &us))
+		ret->v[some] = us * 1000;
+	if (full && !proc_file__pressure(text, "full", &us))
+		ret->v[full] = us * 1000;
 }
 
 /* ---- reading ---- */
