@@ -111,6 +111,35 @@ missing_words() { # PAGE
 	(($(sed -n '/^## Glossary/,$p' CONTRIBUTING.md | grep -c '^| [a-z]') <= 21)) # with the line of titles
 }
 
+# Sentences of more than 25 words. Parts between colons and semicolons count by themselves.
+long_sentences() { # PAGE...
+	awk '
+		function flush(  n, i, parts, words) {
+			n = split(text, parts, /[.!?:;]+[)"]*( |$)/)
+			for (i = 1; i <= n; i++) {
+				gsub(/(^| )([^A-Za-z0-9]+|Cm|Ar|Fl|No|Oo|Oc|Op|Ns|Li|Ic|Pa)( |$)/, " ", parts[i])
+				if (split(parts[i], words, " ") > 25)
+					print page ":" parts[i]
+			}
+			text = ""
+		}
+		FNR == 1 {flush(); page = FILENAME; code = 0}
+		/^```/ || /^\.Bd/ {flush(); code = !code; next}
+		/^\.Ed/ {code = 0; next}
+		code || /^    / || /^\|/ || /^\.\\"/ {flush(); next}
+		/^$/ || /^(#|\* |- |[0-9]+\. )/ || /^\.(Nm|Pp|S[hs]|It|[BE]l)/ {flush()}
+		/^\.(S[hs]|It|[BE]l|Pp|D[dt]|Os)/ {next}
+		{sub(/^\.[A-Z][a-z] /, ""); text = text " " $0}
+		END {flush()}' "$@"
+}
+
+@test "no sentence of the pages has more than 25 words" {
+	run -0 long_sentences README.md CONTRIBUTING.md docs/*.md docs/*.[1-8]
+	[[ ! $output ]] || fail "$output"
+	run -0 long_sentences <<<"One two three four five six seven eight nine ten eleven twelve 13 14 15 16 17 18 19 20 21 22 23 24 25 26."
+	[[ $output ]]
+}
+
 @test "files and links named in the pages exist" {
 	local page link dir
 	for page in README.md CONTRIBUTING.md docs/*.md; do
