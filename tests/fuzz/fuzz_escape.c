@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Texts of others in reports: whatever they are, nothing of ours can be imitated, and it is UTF-8. */
-/* fuzz-sources: user/common/escape.c user/common/buf.c user/common/printable.c */
+/* fuzz-sources: user/common/printable.c user/common/buf.c */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/escape.h"
 #include "common/printable.h"
 
 static void check(int (*fn)(struct buf *b, const char *s), const char *text, const char *never)

@@ -14,7 +14,7 @@
 #include <jansson.h>
 
 #include "common/cleanup.h"
-#include "common/escape.h"
+#include "common/printable.h"
 #include "run/findings.h"
 #include "run/report/report.h"
 

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cleanup.h"
-#include "common/escape.h"
-#include "common/new_file.h"
-#include "common/write_all.h"
 #include "bench/baseline.h"
+#include "common/cleanup.h"
+#include "common/new_file.h"
+#include "common/printable.h"
+#include "common/write_all.h"
 
 #define FORMAT	       "frbpf-baseline"
 #define OPTION	       "--save-baseline"

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/escape.h"
-#include "rules/units.h"
 #include "bench/bench_report.h"
+#include "common/printable.h"
+#include "rules/units.h"
 #include "run/report/report.h"
 
 static const char *format_value(const struct compared *m, double v, char buf[static 32])

@@ -5,8 +5,8 @@
 
 #include "bench/bench_report.h"
 #include "common/cleanup.h"
-#include "common/escape.h"
 #include "common/json_text.h"
+#include "common/printable.h"
 #include "common/version.h"
 #include "rules/units.h"
 #include "run/report/report.h"

@@ -4,13 +4,13 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "bench/series.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/cpus.h"
-#include "common/escape.h"
+#include "common/printable.h"
 #include "common/version.h"
-#include "bench/series.h"
 
 #define CPUINFO_MAX (8 << 20)
 

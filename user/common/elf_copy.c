@@ -96,7 +96,7 @@ static bool read_section(const struct copy *c, uint32_t i, struct section *ret)
 	return true;
 }
 
-/* -ENOEXEC: no ELF file. Of another byte order no more than that is copied. */
+/* -ENOEXEC: no ELF file. If its byte order is another, only the header is copied. */
 static int copy_head(struct copy *c)
 {
 	union {

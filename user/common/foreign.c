@@ -17,7 +17,7 @@
 
 #define HANDLE_FLAGS (O_PATH | O_CLOEXEC)
 
-/* Where the headers are older. */
+/* Older headers lack these. */
 #ifndef EFIVARFS_MAGIC
 #define EFIVARFS_MAGIC 0xde5e81e4
 #endif
@@ -36,7 +36,7 @@ static int openat2_path(int dir, const char *path, uint64_t resolve)
 
 /*
  * Virtual file systems (/proc, /sys, tracefs, debugfs, cgroups ...) report no blocks: see
- * simple_statfs(). Of real ones, those listed may do so, too: in memory without a limit, or from a
+ * simple_statfs(). The real ones listed here may report none, too: in memory without a limit, or on a
  * server.
  */
 static bool is_real(int fd)
@@ -83,13 +83,13 @@ static int check_found(int fd, bool by_link, struct stat *ret)
 	return fd;
 }
 
-/* ---- paths with links, and whose these are ---- */
+/* ---- paths with links, and who owns these ---- */
 
 #define LINKS_MAX 40 /* the limit of the kernel */
 #define NOBODY	  ((uid_t)-1)
 
 struct walk {
-	int at; /* handle on where the path has led so far; owned */
+	int at; /* the directory or file reached so far: a handle; owned */
 	int n_links;
 	bool trusted; /* links of root and of our user do not count */
 	uid_t owner;  /* owner of other links; 0: there are none; NOBODY: several */

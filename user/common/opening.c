@@ -22,7 +22,7 @@
 #include "common/opening.h"
 
 #define TITLE	    "frbpf-opener"
-#define SECONDS_MAX 20 /* for one file; a file system that takes longer hangs */
+#define SECONDS_MAX 20 /* for one file; after that its file system counts as hung */
 
 /* Set once, before there are threads. */
 static int opener = -1;

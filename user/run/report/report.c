@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/escape.h"
 #include "common/foreign.h"
 #include "common/log.h"
+#include "common/printable.h"
 #include "common/write_all.h"
 #include "rules/units.h"
 #include "run/report/report.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/escape.h"
+#include "common/printable.h"
 #include "run/report/report.h"
 
 /* A workflow command of GitHub Actions: "::error title=frbpf%3A runq-spike::80ms > 20ms ..." */

@@ -6,7 +6,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/escape.h"
+#include "common/printable.h"
 #include "common/version.h"
 #include "daemon/suppressed.h"
 #include "rules/units.h"

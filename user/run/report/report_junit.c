@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "common/clock.h"
-#include "common/escape.h"
+#include "common/printable.h"
 #include "rules/units.h"
 #include "run/report/report.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
 
-#include "common/escape.h"
+#include "common/printable.h"
 #include "rules/units.h"
 #include "run/report/report.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/escape.h"
+#include "common/printable.h"
 #include "rules/units.h"
 #include "run/report/report.h"
 
