@@ -304,6 +304,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(test_this_machine), TEST(test_nothing_known), TEST(test_cpuinfo),
 		TEST(test_arm64),	 TEST(test_big_machine),   TEST(test_left_out_whole),
+		TEST(test_pmus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <time.h>
 
+#include "common/clock.h"
+
 const char *utc__date(uint64_t realtime_ns, char buf[UTC_DATE_SIZE])
 {
 	time_t sec = realtime_ns / 1000000000;

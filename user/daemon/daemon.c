@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
-#include <limits.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
-#include <syslog.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -18,6 +14,7 @@
 #include "common/log.h"
 #include "common/printable.h"
 #include "common/rights.h"
+#include "daemon/base_watch.h"
 #include "daemon/confine.h"
 #include "daemon/daemon_core.h"
 #include "daemon/location.h"
@@ -27,61 +24,6 @@
 #include "dump/base/manifest.h"
 #include "dump/base/recovery.h"
 #include "rules/units.h"
-
-/*
- * Notices when somebody removes the base, its lock or its socket while the daemon runs. Commands
- * could no longer reach it then, and a second daemon could start. Life: open once these files
- * exist, ask whenever the descriptor is readable, close it.
- */
-
-/* Returns a descriptor, owned by the caller, or negative errno. */
-static int base_watch__open(const char *base)
-{
-	int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), code;
-
-	if (fd >= 0 && inotify_add_watch(fd, base,
-					 IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF |
-						 IN_ONLYDIR | IN_DONT_FOLLOW) < 0) {
-		code = -errno;
-		close(fd);
-		return code;
-	}
-	return fd < 0 ? -errno : fd;
-}
-
-/* Report it to the system's log, as our own log may have been in the base. */
-static void base_watch__tell(const char *gone)
-{
-	syslog(LOG_DAEMON | LOG_ERR, "frbpf: %s was removed: recording ends", gone);
-}
-
-static bool is_lost(const struct inotify_event *e)
-{
-	if (e->mask & (IN_DELETE_SELF | IN_MOVE_SELF))
-		return true;
-	return e->len && (strcmp(e->name, "lock") == 0 || strcmp(e->name, "control") == 0);
-}
-
-/* True: one of them is gone; its path is in @ret. */
-static bool base_watch__lost(int fd, const char *base, char *ret, size_t size)
-{
-	char buf[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
-	const struct inotify_event *e;
-	bool lost = false;
-	ssize_t n;
-
-	while ((n = read(fd, buf, sizeof(buf))) > 0) {
-		for (const char *p = buf; p < buf + n; p += sizeof(*e) + e->len) {
-			e = (const void *)p;
-			if (lost || !is_lost(e))
-				continue;
-			lost = true;
-			snprintf(ret, size, "%s%s%s", base, e->len ? "/" : "",
-				 e->len ? e->name : "");
-		}
-	}
-	return lost;
-}
 
 #define ARENAS_MAX  4		 /* of malloc() */
 #define MAPPED_FROM (128 * 1024) /* bytes: larger blocks of malloc() are mappings of their own */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "detect/tracepoint/btf_trace.h"
 
 #define BTF_DIR "/sys/kernel/btf"
 #define TRACE	"btf_trace_"
