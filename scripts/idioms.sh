@@ -16,7 +16,7 @@ other_idioms() { # FOLDER
 		FNR == 1 {guard = ""}
 		/^\t+int ([a-z_0-9]+( = [^;,()]*)?, )*(r|ret|rc)( =|,|;)/ {print FILENAME ":" FNR ": an error is int err, or int code"}
 		/\<(err|code) \? (err|code) : / {print FILENAME ":" FNR ": write ?:"}
-		/sizeof\(.*\) \/ sizeof\(/ {print FILENAME ":" FNR ": write ARRAY_SIZE()"}
+		/sizeof\([^()]*\) \/ sizeof\(/ {print FILENAME ":" FNR ": write ARRAY_SIZE()"}
 		guard && $0 ~ "^" guard "\t(err|code) = .*;$" {chained = FILENAME ":" FNR ": write err = err ?: ..."; guard = ""; next}
 		chained {
 			if ($0 !~ /^\t+else/)
