@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/baseline.h"
 #include "bench/against.h"
-#include "bench/schedule.h"
+#include "bench/baseline.h"
+#include "bench/bench.h"
 
 static bool judge(const struct series *before, const struct series *now,
 		  const struct compare_opts *opts)

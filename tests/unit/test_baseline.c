@@ -13,10 +13,10 @@
 
 #include <cmocka.h>
 
-#include "common/cleanup.h"
-#include "bench/baseline.h"
 #include "bench/against.h"
-#include "bench/schedule.h"
+#include "bench/baseline.h"
+#include "bench/bench.h"
+#include "common/cleanup.h"
 
 #define MS 1000000ULL
 #define N  10

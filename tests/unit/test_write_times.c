@@ -5,7 +5,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "detect/engine/write_times.h"
+#include "detect/psi_meter.h"
 
 static void test_within(void **state)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the parts of the daemon's main loop share. Private to daemon.c and requests.c. */
+/*
+ * What the parts of the daemon's main loop share: daemon.c, requests.c, session_events.c,
+ * timed_dumps.c.
+ */
 #ifndef FRBPF_DAEMON_DAEMON_CORE_H
 #define FRBPF_DAEMON_DAEMON_CORE_H
 
@@ -38,5 +41,47 @@ struct daemon {
 	bool stop, ended;
 	char stopped_by[96]; /* for the log */
 };
+
+/* ---- requests.c: serves the requests of commands ---- */
+
+/* A control_fn: @arg is the daemon. */
+void requests__serve(struct control_client *c, const json_t *request, void *arg);
+
+/* Answer the clients that wait for the files of @inc, which are complete. */
+void requests__answer_dump(struct daemon *d, const struct incident *inc);
+
+/*
+ * Stop the daemon, and remember for the log that process @pid of user @uid asked for it by @what.
+ * @pid 0: from another pid namespace, or the kernel.
+ */
+void requests__note_stop(struct daemon *d, const char *what, int pid, unsigned int uid);
+
+/* Answer the clients that asked to stop. Called at the end. */
+void requests__answer_stops(struct daemon *d);
+
+/* ---- session_events.c: handles events of the sessions' processes, and reports dumps to them ---- */
+
+/* Handle signals to these processes, lines of their fifos, and ends of their commands. */
+void session_events__process(struct daemon *d);
+
+/* End a plain session whose file is complete: --max-size is reached, or it cannot be written. */
+void session_events__end_full(struct daemon *d);
+
+/* Report the files of @inc in the output of their sessions. They are complete. */
+void session_events__tell_dump(const struct daemon *d, const struct incident *inc);
+
+/* Dump all sessions when the daemon ends, if perf daemon would do so. */
+void session_events__dump_last(struct daemon *d);
+
+/* ---- timed_dumps.c: periodic dumps of sessions with --switch-output=SIZE or TIME ---- */
+
+/* Dump the sessions that are due. Returns ns until the next call, or UINT64_MAX. */
+uint64_t timed_dumps__step(struct recorder *r);
+
+/*
+ * Add the limits of --switch-max-files to @ret: the number of such dumps to keep of each session,
+ * or of dumps without a rule if it makes none by itself.
+ */
+void timed_dumps__limits(const struct active_set *g, struct retention_limits *ret);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "common/buf.h"
 #include "common/log.h"
-#include "daemon/session_events.h"
+#include "daemon/daemon_core.h"
 #include "record/event_attr.h"
 #include "record/session_switch.h"
 

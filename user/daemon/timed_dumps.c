@@ -4,7 +4,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "daemon/timed_dumps.h"
+#include "daemon/daemon_core.h"
 #include "rules/units.h"
 
 /* Limits of the interval between checks of the bytes written; it depends on the last rate. */

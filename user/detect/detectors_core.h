@@ -8,7 +8,7 @@
 #include "detect/engine/rate_keys.h"
 #include "detect/engine/rule_table.h"
 #include "detect/engine/source.h"
-#include "detect/engine/write_times.h"
+#include "detect/psi_meter.h"
 
 struct ring_buffer;
 

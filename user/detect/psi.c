@@ -22,7 +22,6 @@
 #include "common/proc_file.h"
 #include "common/rights.h"
 #include "detect/engine/cgroups.h"
-#include "detect/engine/write_times.h"
 #include "detect/inject/inject.h"
 #include "detect/inject/listener.h"
 #include "detect/psi_meter.h"

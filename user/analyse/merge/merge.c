@@ -13,7 +13,6 @@
 #include "analyse/merge/merge.h"
 #include "analyse/merge/merge_events.h"
 #include "analyse/merge/merge_features.h"
-#include "analyse/merge/merge_record.h"
 #include "common/array.h"
 #include "common/cleanup.h"
 #include "perfdata/record.h"

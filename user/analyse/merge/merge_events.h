@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The events of all files, each once, and the new ids for the records of each file. */
+/* The events of all files, each once, and the records of each file, which get the new ids. */
 #ifndef FRBPF_ANALYSE_MERGE_MERGE_EVENTS_H
 #define FRBPF_ANALYSE_MERGE_MERGE_EVENTS_H
 
@@ -50,5 +50,19 @@ uint64_t merge_events__marker_fields(const struct merge_events *m);
 bool merge_events__is_marker(const struct perf_event_attr *attr);
 /* The same for an id in the result. */
 bool merge_events__is_marker_id(const struct merge_events *m, uint64_t id);
+
+/* ---- records of one file, rewritten for the result ---- */
+
+/* Time of @rec, ns; 0: it has none. */
+uint64_t merge_record__time(const struct file_record *rec);
+
+/*
+ * Append @rec of @in to @out. A sample gets the fields of its event in the result and its new ids.
+ * Other records get the trailer of frbpf, and @time if they have no time. 0; -EINVAL: lengths do
+ * not fit, message in @err; -EFBIG: too long for a record, nothing was appended; -ENOMEM.
+ */
+int merge_record__append(const struct merge_events *m, const struct merge_input *in,
+			 const struct file_record *rec, uint64_t time, struct buf *out,
+			 struct err *err);
 
 #endif

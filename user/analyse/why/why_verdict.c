@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyse/why/why_verdict.h"
+#include "common/cleanup.h"
 #include "common/printable.h"
+#include "symbols/demangle.h"
 
 static const struct {
 	const char *word, *text;
@@ -283,4 +287,301 @@ void why_verdict__free(struct why_verdict *v)
 	buf__free(&v->text);
 	buf__free(&v->chain);
 	*v = (struct why_verdict){ 0 };
+}
+
+const char *why_verdict__name(const struct why *w, uint32_t tid, char buf[static VERDICT_NAME])
+{
+	const struct sched_task *t = sched_events__task(why__events(w), tid);
+	char comm[SCHED_COMM] = "";
+
+	if (t)
+		memcpy(comm, t->comm, sizeof(comm));
+	comm[SCHED_COMM - 1] = '\0';
+	snprintf(buf, VERDICT_NAME, "%s/%u", comm[0] ? make_printable(comm) : "?",
+		 t ? t->own_tid : tid);
+	return buf;
+}
+
+/* Append a function name, demangled and printable. */
+static int add_function(struct buf *b, const char *symbol)
+{
+	char *plain = demangle(symbol) ?: strdup(symbol);
+	int err = plain ? buf__add_str(b, make_printable(plain)) : -ENOMEM;
+
+	free(plain);
+	return err;
+}
+
+static int add_place(struct buf *b, const struct why_key *k)
+{
+	int err = 0;
+
+	if (k->function)
+		err = buf__add_str(b, " in ") ?: add_function(b, k->function);
+	if (!err && k->call && (!k->function || strcmp(k->call, k->function)))
+		err = buf__add_str(b, k->function ? " (" : " in ")
+			      ?: add_function(b, k->call) ?: buf__add_str(b, k->function ? ")" : "");
+	return err;
+}
+
+/* Say why the other task ran first, as far as its priority shows. */
+static int add_rank(struct buf *b, int32_t of_who, int32_t of_task)
+{
+	if (of_who < 0)
+		return buf__add_str(b, " (deadline class)");
+	if (of_who < 100)
+		return buf__printf(b, " (real-time, priority %d)", 99 - of_who);
+	if (of_task == WHY_PRIO_UNKNOWN)
+		return 0;
+	if (of_task == WHY_PRIO_IDLE)
+		return buf__add_str(b, " (before SCHED_IDLE)");
+	if (of_who < of_task)
+		return buf__printf(b, " (nice %d, before nice %d)", of_who - 120, of_task - 120);
+	if (of_who > of_task)
+		return buf__add_str(b, " (of lower priority: the scheduler's choice)");
+	return buf__add_str(b, " (of the same priority)");
+}
+
+int why_verdict__add_left(struct buf *b, const struct why_node *n)
+{
+	if (!n->key.soft)
+		return 0;
+	return buf__printf(b, "; it had to leave CPU %u, which went off line", n->key.soft - 1);
+}
+
+static const char *softirq_name(uint32_t vector)
+{
+	static const char *const vectors[] = { "hi",	   "timer",   "net_tx", "net_rx",  "block",
+					       "irq_poll", "tasklet", "sched",	"hrtimer", "rcu" };
+
+	return vector < ARRAY_SIZE(vectors) ? vectors[vector] : "?";
+}
+
+/* Another CPU idled meanwhile. */
+static int add_idle(struct buf *b, const struct why *w, const struct why_node *n)
+{
+	int err = buf__printf(b, ", while CPU %u idled: ", n->idle_cpu);
+
+	switch (why__affinity_of(w, n->key.tid)) {
+	case WHY_AFFINITY_ONE:
+		return err ?: buf__printf(b, "it may run on CPU %u only", n->key.number);
+	case WHY_AFFINITY_SEVERAL:
+		return err ?: buf__add_str(b, "it may run on others, and was not moved");
+	default:
+		return err
+			       ?: buf__printf(b, "it may run on CPU %u only, or was not moved",
+					      n->key.number);
+	}
+}
+
+/* Who gave work to a thread of the kernel */
+static int add_behalf(struct buf *b, const struct why *w, const struct why_key *k)
+{
+	char name[VERDICT_NAME];
+
+	return k->sender
+		       ? buf__printf(b, ", given work by %s", why_verdict__name(w, k->sender, name))
+		       : 0;
+}
+
+static int add_queued(struct buf *b, const struct why *w, const struct why_node *n)
+{
+	char name[VERDICT_NAME];
+	int err;
+
+	err = buf__printf(b, "waited for CPU %u behind %s", n->key.number,
+			  why_verdict__name(w, n->key.who, name))
+		      ?: add_rank(b, n->key.prio, n->own_prio) ?: add_behalf(b, w, &n->key);
+	if (!err && n->softirq)
+		err = buf__printf(b, ", for softirq %s", softirq_name(n->softirq - 1));
+	if (!err && n->idle_ns > n->ns / 2)
+		err = add_idle(b, w, n);
+	return err ?: why_verdict__add_left(b, n);
+}
+
+static int add_ran(struct buf *b, const struct why *w, const struct why_node *n)
+{
+	const struct why_function *best = n->functions;
+	int err = buf__add_str(b, "computed");
+
+	for (size_t i = 1; i < WHY_FUNCTIONS; i++)
+		if (n->functions[i].samples > best->samples)
+			best = &n->functions[i];
+	if (err || !best->samples)
+		return err ?: add_behalf(b, w, &n->key);
+	err = buf__add_str(b, ", most in ") ?: add_function(b, best->name);
+	if (!err && best->call && strcmp(best->call, best->name))
+		err = buf__add_str(b, " (") ?: add_function(b, best->call) ?: buf__add_str(b, ")");
+	return err ?: add_behalf(b, w, &n->key);
+}
+
+static int add_stopped(struct buf *b, const struct why *w, const struct why_key *k)
+{
+	char a[VERDICT_NAME], c[VERDICT_NAME];
+
+	if (k->sender)
+		return buf__printf(b, "was stopped by a signal of %s, until %s continued it",
+				   why_verdict__name(w, k->sender, a),
+				   why_verdict__name(w, k->who, c));
+	if (!k->who)
+		return buf__add_str(b, "was stopped by a signal");
+	return buf__printf(b,
+			   "was stopped by a signal (of whom, signal:signal_generate would tell), "
+			   "until %s continued it",
+			   why_verdict__name(w, k->who, a));
+}
+
+static int add_request(struct buf *b, const struct why_node *n, why_duration_fn duration)
+{
+	char queue[32], device[32];
+
+	if (!n->dev)
+		return buf__add_str(b, ", until a request to a device had ended");
+	return buf__printf(
+		b,
+		", until a request to device %u:%u had ended (sector %llu, %s in the queue, "
+		"%s in the device)",
+		n->dev >> 20, n->dev & 0xfffff, (unsigned long long)n->sector,
+		duration(n->queued_ns, queue, sizeof(queue)),
+		duration(n->device_ns, device, sizeof(device)));
+}
+
+/* What it waits for: the lock, if its kind says more than that of the wait. "": unknown. */
+static const char *waited_for(const struct why_key *k)
+{
+	const char *lock = lock_kind__text(k->number);
+
+	return *lock && (k->kind == WAIT_KERNEL_LOCK || k->kind == WAIT_UNKNOWN)
+		       ? lock
+		       : wait_kind__text(k->kind);
+}
+
+static int add_spun(struct buf *b, const struct why *w, const struct why_key *k)
+{
+	const char *kind = waited_for(k);
+	char name[VERDICT_NAME];
+	int err = buf__printf(b, "tried to get %s", *kind ? kind : "a lock of the kernel")
+			  ?: add_place(b, k);
+
+	if (err || !k->who)
+		return err ?: buf__printf(b, ": %s", why_missing__text(MISSING_OWNER));
+	why_verdict__name(w, k->who, name);
+	if (k->number) /* as recorded */
+		return buf__printf(b, " while %s had it", name);
+	return buf__printf(b, " while %s had it, which was the only one that ran all that time",
+			   name);
+}
+
+static int add_served(struct buf *b, const struct why *w, const struct why_node *n)
+{
+	const struct why_key *k = &n->key;
+	char name[VERDICT_NAME];
+
+	return buf__printf(b, "device %u:%u worked for %s", k->number >> 20, k->number & 0xfffff,
+			   !k->who	      ? "one that was not recorded"
+			   : k->who == k->tid ? "its own requests"
+					      : why_verdict__name(w, k->who, name));
+}
+
+static int add_held(struct buf *b, const struct why_key *k)
+{
+	return buf__printf(
+		b,
+		"its request was kept from device %u:%u: a cgroup's limit (io.max, blkio) "
+		"let it wait",
+		k->number >> 20, k->number & 0xfffff);
+}
+
+static int add_reclaim(struct buf *b, const struct why_key *k)
+{
+	return buf__add_str(b, k->soft ? "searched for memory, because its cgroup was at its limit "
+					 "(memory.max, memory.high)"
+				       : "searched for memory, because the machine had too little "
+					 "that was free");
+}
+
+/* Who had the lock when the wait began */
+static int add_owner(struct buf *b, const struct why *w, const struct why_key *k)
+{
+	char name[VERDICT_NAME];
+
+	if (!k->sender || k->context == WAKE_OWNER || k->sender == k->who) /* named below */
+		return 0;
+	return buf__printf(b, ", which %s had when it began",
+			   why_verdict__name(w, k->sender, name));
+}
+
+static int add_waited(struct buf *b, const struct why *w, const struct why_node *n,
+		      why_duration_fn duration)
+{
+	const struct why_key *k = &n->key;
+	const char *kind = waited_for(k);
+	char name[VERDICT_NAME];
+	int err;
+
+	if (k->kind == WAIT_STOPPED)
+		return add_stopped(b, w, k);
+	err = buf__add_str(b, "waited") ?: *kind ? buf__printf(b, " for %s", kind) : 0;
+	err = err ?: add_place(b, k) ?: add_owner(b, w, k);
+	if (err || (n->child && n->child->key.type == WHY_UNKNOWN && !k->who))
+		return err;
+	switch (k->context) {
+	case WAKE_TIMER:
+		return buf__add_str(b, k->kind == WAIT_SLEEP
+					       ? ": by its own decision"
+					       : ", until its time limit ended that: nobody came");
+	case WAKE_BLOCK:
+		return add_request(b, n, duration);
+	case WAKE_NET:
+		return buf__add_str(
+			b, ", until something came from the network: the answer lies outside "
+			   "of this machine");
+	case WAKE_OWNER:
+		return buf__printf(b, ", which %s has", why_verdict__name(w, k->who, name));
+	case WAKE_SIGNAL:
+		return buf__printf(b, ", until a signal of %s ended that",
+				   why_verdict__name(w, k->who, name));
+	default:
+		return k->who ? buf__printf(b, ", until woken by %s%s",
+					    k->who == k->sender ? "its owner " : "",
+					    why_verdict__name(w, k->who, name))
+			      : 0;
+	}
+}
+
+static int add_interrupt(struct buf *b, const struct why_key *k)
+{
+	if (!k->soft && k->number == UINT32_MAX)
+		return buf__add_str(b, "was interrupted by several lines");
+	if (!k->soft)
+		return buf__printf(b, "was interrupted by line %u", k->number);
+	return buf__printf(b, "was interrupted by softirq %s", softirq_name(k->number));
+}
+
+int why_verdict__phrase(struct buf *b, const struct why *w, const struct why_node *n,
+			why_duration_fn duration)
+{
+	switch (n->key.type) {
+	case WHY_RAN:
+		return add_ran(b, w, n);
+	case WHY_INTERRUPTED:
+		return add_interrupt(b, &n->key);
+	case WHY_QUEUED:
+		return add_queued(b, w, n);
+	case WHY_RECLAIM:
+		return add_reclaim(b, &n->key);
+	case WHY_SPUN:
+		return add_spun(b, w, &n->key);
+	case WHY_SERVED:
+		return add_served(b, w, n);
+	case WHY_HELD:
+		return add_held(b, &n->key);
+	case WHY_THROTTLED:
+		return buf__add_str(
+			b, "was throttled: its cgroup had used up its CPU quota (cpu.max)");
+	case WHY_WAITED:
+		return add_waited(b, w, n, duration);
+	default:
+		return buf__printf(b, "unknown: %s", why_missing__text(n->key.missing));
+	}
 }

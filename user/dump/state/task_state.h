@@ -7,6 +7,11 @@
 #ifndef FRBPF_DUMP_STATE_TASK_STATE_H
 #define FRBPF_DUMP_STATE_TASK_STATE_H
 
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
 #include "dump/state/cgroup_state.h"
 #include "examine/examiner.h"
 
@@ -25,9 +30,29 @@ int task_state__command(struct examiner *e, pid_t tid, uint64_t time, json_t **r
 
 /*
  * Read what takes longer, as an object: "command", "waits_for" from wait_owner__read() and,
- * if it is @pending, "waits_in" from wait_place__read(). @e looks
- * into the task; NULL: that is left out. Errors as above.
+ * if it is @pending, "waits_in": system call, file and kernel function that it waits in. @e looks into
+ * the task; NULL: that is left out. Errors as above.
  */
 int task_state__more(struct examiner *e, pid_t tid, uint64_t time, bool pending, json_t **ret);
+
+/*
+ * ---- the owner of what a task waits for now ----
+ * It is found if the kernel or the C library knows it. A PI futex holds its owner, a glibc mutex has
+ * it beside the futex, and /proc/locks has that of a file lock. Owners of other locks are unknown. The task's memory is not trusted: an owner in it counts only
+ * if it is a thread of the same process.
+ */
+
+/*
+ * Get the owner for the task @tid, whose /proc/TID is @dir: {"what", "tid" (not for file locks),
+ * "pid", "comm"}, owned by the caller. @e looks into the task; it may be NULL.
+ * 0; -ENODATA: it waits for nothing with a known owner; or -ENOMEM.
+ */
+int wait_owner__read(struct examiner *e, pid_t tid, int dir, json_t **ret);
+
+/*
+ * The process that holds the file lock for which process @pid waits, from the text of /proc/locks;
+ * 0: unknown.
+ */
+pid_t wait_owner__of_locks(const char *locks, pid_t pid);
 
 #endif
