@@ -57,6 +57,7 @@
 
 /* include/linux/sched.h */
 #define TASK_RUNNING	     0
+#define TASK_INTERRUPTIBLE   0x1
 #define TASK_UNINTERRUPTIBLE 0x2
 #define TASK_NOLOAD	     0x400
 #define PF_KTHREAD	     0x00200000

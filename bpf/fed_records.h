@@ -60,4 +60,26 @@ struct frbpf_interrupt {
 _Static_assert(sizeof(struct frbpf_interrupt) == 28, "as in the format of frbpf:interrupt");
 _Static_assert((sizeof(struct frbpf_interrupt) + 4) % 8 == 0, "the kernel does not pad it");
 
+/* Frames of a time off CPU: innermost first, kernel before user. perf record --off-cpu has 32. */
+#define FRBPF_OFF_CPU_KERNEL 32
+#define FRBPF_OFF_CPU_USER   64
+
+/*
+ * Written when a task comes back to a CPU after it has slept. It is no tracepoint: the writer of
+ * the file makes a sample of the task from it. The record ends after the last frame.
+ */
+struct frbpf_off_cpu {
+	__u32 pid, tid; /* of the task, in the pid namespace of the daemon */
+	__u64 ns;	/* time off CPU */
+	__u16 n_kernel, n_user;
+	__u64 ips[FRBPF_OFF_CPU_KERNEL + FRBPF_OFF_CPU_USER];
+} __attribute__((packed));
+
+#define FRBPF_OFF_CPU_HEAD 20 /* bytes before the frames */
+
+_Static_assert(sizeof(struct frbpf_off_cpu) ==
+		       FRBPF_OFF_CPU_HEAD + 8 * (FRBPF_OFF_CPU_KERNEL + FRBPF_OFF_CPU_USER),
+	       "frames follow the head");
+_Static_assert((FRBPF_OFF_CPU_HEAD + 4) % 8 == 0, "the kernel does not pad it");
+
 #endif

@@ -21,6 +21,12 @@ static __always_inline __u64 task_key(__u32 number, __u64 born, bool birth)
 	return birth ? number | born << BIRTH_SHIFT : number;
 }
 
+/* How many times the task was switched out. */
+static __always_inline __u64 task_switches(struct task_struct *task)
+{
+	return task->nvcsw + task->nivcsw;
+}
+
 /* The number of the struct pid at @addr in the pid namespace of the daemon; 0: outside of it. */
 __noinline __u32 pid_in_daemon_ns(__u64 addr)
 {

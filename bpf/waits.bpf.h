@@ -55,12 +55,6 @@ static __always_inline struct wait *wait_of(struct task_struct *task)
 	return wait;
 }
 
-/* How many times the task was switched out. */
-static __always_inline __u64 task_switches(struct task_struct *task)
-{
-	return task->nvcsw + task->nivcsw;
-}
-
 /* Begin a wait. If one is recorded already, its end was not seen. */
 static __always_inline void wait_begin(struct wait *wait, struct task_struct *task, __u64 now)
 {

@@ -253,13 +253,13 @@ dump_has_samples_of() { # COMM
 
 @test "refused options of a line come with what to write instead" {
 	sessions >"$RULES" <<-'END'
-		one -e cpu-clock --off-cpu
+		one -e cpu-clock --setup-filter pin
 		two -e cpu-clock -C 4096
 		three -e cpu-clock -u no-such-user
 		four -e cpu-clock --filter x
 	END
 	run -1 frbpf check "$RULES"
-	[[ $output == *"--off-cpu' is not for a session: its sums are written when a recording ends, and a ring never does: write -e sched:sched_switch -g"* ]]
+	[[ $output == *"--setup-filter' is not for a session: it prepares BPF filters"* ]]
 	[[ $output == *"CPU 4096 is not online"* ]]
 	[[ $output == *"no user 'no-such-user'"* ]]
 	[[ $output == *"a filter is for tracepoints, and 'cpu-clock' is not one"* ]]

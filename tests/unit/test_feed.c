@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * BPF programs that write into events of sessions: owners of locks when a wait begins, and time of
- * interrupts.
+ * BPF programs that write into events of sessions: owners of locks when a wait begins, time of
+ * interrupts, and time off CPU.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -244,12 +244,170 @@ static void not_into_inherited_events(void **state)
 	feed__free(NULL);
 }
 
+#define SLEEP_NS 30000000
+
+struct sleeper {
+	pid_t pid;
+	int go; /* written to: sleep, and exit */
+};
+
+static void sleep_when_told(int fd, bool in_child)
+{
+	const struct timespec t = { .tv_nsec = SLEEP_NS };
+	char c;
+
+	if (read(fd, &c, 1) != 1)
+		_exit(1);
+	if (in_child && fork()) {
+		wait(NULL);
+		_exit(0);
+	}
+	nanosleep(&t, NULL);
+	_exit(0);
+}
+
+/* @in_child: let a child of it sleep. */
+static struct sleeper sleeper_start(bool in_child)
+{
+	struct sleeper s;
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	s.pid = fork();
+	if (!s.pid)
+		sleep_when_told(fds[0], in_child);
+	assert_true(s.pid > 0);
+	close(fds[0]);
+	s.go = fds[1];
+	return s;
+}
+
+static void sleeper_finish(struct sleeper *s)
+{
+	assert_int_equal(write(s->go, "x", 1), 1);
+	close(s->go);
+	assert_int_equal(waitpid(s->pid, NULL, 0), s->pid);
+}
+
+/* Times off CPU of at least SLEEP_NS */
+struct sleeps {
+	pid_t pid;
+	int own, others; /* of @pid, of other tasks */
+	int with_kernel, with_user, shorter;
+};
+
+static void on_off_cpu(const struct perf_event_header *h, void *arg)
+{
+	struct sleeps *got = arg;
+	struct {
+		struct perf_event_header header;
+		uint32_t raw_size;
+		struct frbpf_off_cpu r;
+	} __attribute__((packed)) s;
+
+	if (h->type != PERF_RECORD_SAMPLE)
+		return;
+	memcpy(&s, h, h->size < sizeof(s) ? h->size : sizeof(s));
+	assert_int_equal(s.raw_size,
+			 FRBPF_OFF_CPU_HEAD + 8 * ((size_t)s.r.n_kernel + s.r.n_user));
+	got->with_kernel += s.r.n_kernel > 0;
+	got->with_user += s.r.n_user > 0;
+	got->shorter += s.r.ns < SLEEP_NS;
+	got->own += (pid_t)s.r.pid == got->pid && s.r.ns >= SLEEP_NS;
+	got->others += (pid_t)s.r.pid != got->pid && s.r.ns >= SLEEP_NS;
+}
+
+/* Record two tasks, of which @o may choose one. */
+static struct sleeps record_sleeps(const struct feed_off_cpu *o, bool in_child)
+{
+	struct sleeper one = sleeper_start(in_child), two = sleeper_start(false);
+	struct sleeps got = { .pid = one.pid };
+	static struct forward_record record;
+	struct events e;
+	struct err err;
+	struct feed *f;
+	size_t more;
+
+	assert_int_equal(feed__new(&f), 0);
+	assert_int_equal(feed__load_off_cpu(f, o, &err), 0);
+	assert_string_equal(feed__lacking(f), "");
+	events_open(&e, f, FEED_OFF_CPU);
+	assert_int_equal(feed__attach(f, &err), 0);
+	assert_true(check_instructions("ot_") >= 3);
+	assert_int_equal(feed__mark(f, &one.pid, o->of_tasks, &more), 0);
+	assert_true(more >= 1);
+	assert_int_equal(feed__mark(f, &one.pid, o->of_tasks, &more), 0);
+	if (o->of_tasks)
+		assert_int_equal(more, 0);
+	sleeper_finish(&one);
+	sleeper_finish(&two);
+	for (size_t i = 0; i < e.n; i++)
+		assert_true(forward_ring__drain(&e.rings[i], &record, on_off_cpu, &got));
+	feed__free(f);
+	events_close(&e);
+	return got;
+}
+
+/* At least those that slept: other tasks of the machine are there, too. */
+static void time_off_cpu_of_all(void **state)
+{
+	const struct feed_off_cpu o = { .least_ns = SLEEP_NS };
+	struct sleeps got;
+
+	SKIP_UNLESS_POSSIBLE();
+	got = record_sleeps(&o, false);
+	assert_int_equal(got.own, 1);
+	assert_true(got.others >= 1);
+	assert_int_equal(got.shorter, 0);
+	assert_int_equal(got.with_kernel, got.own + got.others);
+	assert_true(got.with_user >= 2);
+}
+
+static void time_off_cpu_of_tasks(void **state)
+{
+	struct feed_off_cpu o = { .of_tasks = true, .no_kernel = true };
+	struct sleeps got;
+
+	SKIP_UNLESS_POSSIBLE();
+	got = record_sleeps(&o, false);
+	assert_int_equal(got.own, 1);
+	assert_int_equal(got.others, 0);
+	assert_int_equal(got.with_kernel, 0);
+	o = (struct feed_off_cpu){ .of_tasks = true, .no_user = true };
+	got = record_sleeps(&o, true); /* the parent waits for its child that long */
+	assert_int_equal(got.own, 1);
+	assert_int_equal(got.others, 0);
+	assert_int_equal(got.with_user, 0);
+	o = (struct feed_off_cpu){ .of_tasks = true, .inherits = true };
+	got = record_sleeps(&o, true);
+	assert_int_equal(got.own, 1);
+	assert_int_equal(got.others, 1);
+}
+
+/* This process is in the cgroup with id 1, the root, and in no cgroup with the largest id. */
+static void time_off_cpu_of_cgroups(void **state)
+{
+	const uint64_t none = UINT64_MAX, root = 1;
+	struct feed_off_cpu o = { .cgroups = &none, .n_cgroups = 1 };
+	struct sleeps got;
+
+	SKIP_UNLESS_POSSIBLE();
+	got = record_sleeps(&o, false);
+	assert_int_equal(got.own + got.others, 0);
+	o.cgroups = &root;
+	got = record_sleeps(&o, false);
+	assert_int_equal(got.own, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(owner_of_file_locks),
 		cmocka_unit_test(time_of_softirqs),
 		cmocka_unit_test(not_into_inherited_events),
+		cmocka_unit_test(time_off_cpu_of_all),
+		cmocka_unit_test(time_off_cpu_of_tasks),
+		cmocka_unit_test(time_off_cpu_of_cgroups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

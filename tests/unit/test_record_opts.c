@@ -49,6 +49,10 @@ static const struct {
 	{ "--freq max", "Fmax " },
 	{ "--freq max -F 7", "F7 " },
 	{ "-c 1000", "c1000 " },
+	{ "--off-cpu", "off=1000000ns " },
+	{ "--off-cpu --off-cpu-thresh 20", "off=20000000ns " },
+	{ "--off-cpu-thresh=0 --off-cpu", "off=0ns " },
+	{ "--off-cpu --no-off-cpu", "" },
 	{ "--cou=5", "c5 " },
 	{ "-g", "g0 " },
 	{ "-agm1", "a g0 m4096 " },
@@ -119,6 +123,8 @@ static void print_effect(const struct record_opts *o, struct buf *b)
 {
 	buf__add_str(b, o->system_wide ? "a " : "");
 	buf__add_str(b, o->freq_max ? "Fmax " : "");
+	if (o->off_cpu)
+		buf__printf(b, "off=%luns ", (unsigned long)o->off_cpu_least);
 	if (o->freq)
 		buf__printf(b, "F%llu ", (unsigned long long)o->freq);
 	if (o->period)
@@ -170,7 +176,16 @@ static const struct {
 	{ "--tail=1", "--tail", "takes no value" },
 	{ "-a --control fd:1,2", "--control", "is not for a session: a session has its own fifos" },
 	{ "-a --dry-run", "--dry-run", "use `frbpf check`" },
-	{ "-a --off-cpu", "--off-cpu", "write -e sched:sched_switch -g" },
+	{ "--off-cpu --off-cpu-thresh 1x", "1x", "'1x' is not a number of milliseconds" },
+	{ "--off-cpu --off-cpu-thresh -5", "-5", "'-5' is not a number of milliseconds" },
+	{ "--off-cpu-thresh 9223372036855", "9223372036855", "out of range" },
+	{ "--no-off-cpu-thresh", "--no-off-cpu-thresh", "there is no option" },
+	{ "-p $(pidof x)", "$(pidof x)", "what the command prints instead of '$(pidof x)'" },
+	{ "-p $(pidof -s x) -e cs", "$(pidof -s x)", "instead of '$(pidof -s x)'" },
+	{ "-p `pidof x` -e cs", "`pidof x`", "instead of '`pidof x`'" },
+	{ "-t$(cat x)", "$(cat x)", "instead of '$(cat x)'" },
+	{ "-a -o $(date)", "$(date)", "instead of '$(date)'" },
+	{ "-C $(nproc --all", "$(nproc --all", "instead of '$(nproc --all'" },
 	{ "-a --switch-output-event cs", "--switch-output-event", "write a rule" },
 	{ "-a -S", "-S", "is not for a session: there is no AUX area" },
 	{ "-a --aux-sample", "--aux-sample", "use -b, -j or --call-graph lbr" },
@@ -208,7 +223,6 @@ static const struct {
 	{ "--aio=x", "x", "'x' is not a number" },
 	{ "--latency", "--latency", "--latency is not for all tasks" },
 	{ "-a --latency -p 1", "--latency", "--latency is not for all tasks" },
-	{ "--off-cpu-thresh 5", "--off-cpu-thresh", "write a rule, when = offcpu > TIME" },
 	{ "--setup-filter=pin", "--setup-filter", "it prepares BPF filters" },
 	{ "--pfm-events x", "--pfm-events", "names of libpfm4 are not known here" },
 	{ "--call-graph fp,defer", "defer", "deferred callchains are records" },

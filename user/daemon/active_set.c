@@ -100,7 +100,8 @@ static void take_command(struct record_target *target, struct proxy *proxy,
 
 	take_tasks(target, &of);
 	for (size_t i = 0; i < events->n && !proxy->went && !target->n_delay; i++)
-		events->v[i].attr.enable_on_exec = events->v[i].leader == i; /* like perf record */
+		events->v[i].attr.enable_on_exec =
+			events->v[i].leader == i && !events->v[i].off_cpu; /* like perf record */
 }
 
 int active_set__start_session(const struct session_conf *conf, struct session_plan *plan,
@@ -135,8 +136,8 @@ int active_set__start_session(const struct session_conf *conf, struct session_pl
 		return code;
 	}
 	s->output = plan->output;
-	session_feed__open(s, &feed);
-	code = session__start(s, err);
+	code = session_feed__open(s, &target, err, &feed);
+	code = code ?: session__start(s, err);
 	if (code) {
 		feed__free(feed);
 		session__unref(s);
@@ -315,6 +316,46 @@ static void drop_undumped(struct active_set *g)
 	}
 }
 
+static int open_session(const struct session_conf *conf, struct session_plan *plan,
+			const struct active_set *old, const struct active_set_env *env,
+			struct err *err, struct dumper **ret)
+{
+	struct dumper *same = find_unchanged(old, conf, plan), *next = NULL;
+
+	if (env->fit && conf->ring)
+		next = ring_fit__take(env->fit, conf->name, conf->run);
+	if (!next && !same)
+		return active_set__start_session(conf, plan, env, err, ret);
+	*ret = next ?: dumper__ref(same);
+	return 0;
+}
+
+static bool is_lack(int code)
+{
+	return code == -ENOMEM || code == -EMFILE || code == -ENFILE;
+}
+
+/* Every session that cannot be opened is named, on a line of its own. */
+static int open_sessions(struct active_set *g, struct plan *plan, const struct active_set *old,
+			 const struct active_set_env *env, struct err *err)
+{
+	int failed = 0;
+
+	for (size_t i = 0; i < g->rules->n_sessions && !is_lack(failed); i++) {
+		struct err others = *err;
+		int code = open_session(&g->rules->sessions[i], &plan->sessions[i], old, env, err,
+					&g->dumpers[i]);
+
+		g->n_dumpers++;
+		if (code && failed)
+			err_prefix(err, code, "%s\n", others.msg);
+		else if (failed)
+			*err = others;
+		failed = failed ?: code;
+	}
+	return failed;
+}
+
 int active_set__make(struct ruleset *rs, struct plan *plan, struct active_set *old,
 		     const struct active_set_env *env, struct err *err, struct active_set **ret)
 {
@@ -335,22 +376,7 @@ int active_set__make(struct ruleset *rs, struct plan *plan, struct active_set *o
 	if (!g->dumpers || !g->slots || !g->counters || !g->kept || !g->muted_until)
 		code = err_set(err, -ENOMEM, "out of memory");
 	code = code ?: check_descriptors(rs, plan, old, env, err);
-	for (size_t i = 0; !code && i < rs->n_sessions; i++) {
-		const struct session_conf *conf = &rs->sessions[i];
-		struct dumper *same = find_unchanged(old, conf, &plan->sessions[i]), *next = NULL;
-
-		if (env->fit && conf->ring)
-			next = ring_fit__take(env->fit, conf->name, conf->run);
-		if (next)
-			g->dumpers[i] = next;
-		else if (same)
-			g->dumpers[i] = dumper__ref(same);
-		else
-			code = active_set__start_session(&rs->sessions[i], &plan->sessions[i], env,
-							 err, &g->dumpers[i]);
-		if (!code)
-			g->n_dumpers++;
-	}
+	code = code ?: open_sessions(g, plan, old, env, err);
 	code = code ?: sum_memory(g, old, env, err);
 	if (code) {
 		g->rules = NULL;

@@ -12,6 +12,7 @@
 #include "common/forward_ring.h"
 #include "common/log.h"
 #include "daemon/plain_recorder.h"
+#include "record/off_cpu.h"
 
 #define STEP_MS 1000
 
@@ -20,12 +21,23 @@ struct plain_recorder {
 	struct session *session;
 	int dir_fd;
 	struct plain_file *file; /* NULL: nothing is written any more */
+	uint64_t since;		 /* ns: the rings have no older record */
 	struct pollfd *polled;	 /* the wake-up, then the rings; owned */
 	uint64_t woken;
 	_Atomic uint64_t bytes;
 	bool full; /* told that it stopped */
 	struct forward_record wrapped, renamed;
 };
+
+/* ns. Its rings are recorded into before the session is started: by the side band. */
+static uint64_t first_opened(const struct session *s)
+{
+	uint64_t first = now_ns();
+
+	for (size_t c = 0; c < s->n_cpus; c++)
+		first = s->cpus[c].opened < first ? s->cpus[c].opened : first;
+	return first;
+}
 
 int plain_recorder__new(const struct dump_env *env, struct session *s, int dir_fd, struct err *err,
 			struct plain_recorder **ret)
@@ -42,7 +54,8 @@ int plain_recorder__new(const struct dump_env *env, struct session *s, int dir_f
 	p->env = env;
 	p->session = s;
 	p->dir_fd = dir_fd;
-	code = plain_file__open(env, s, dir_fd, err, &p->file);
+	p->since = first_opened(s);
+	code = plain_file__open(env, s, dir_fd, p->since, err, &p->file);
 	if (code) {
 		free(p->polled);
 		free(p);
@@ -61,26 +74,31 @@ struct pass {
 	struct err *err;
 };
 
-/* The record with an id that the file lists; a copy, if its CPU came back or is new. */
-static const struct perf_event_header *renamed_record(struct plain_recorder *p,
-						      const struct perf_event_header *rec)
+/*
+ * The record as the file has it: a copy, if its CPU came back or is new, or if it tells the time off
+ * CPU. NULL: it is torn.
+ */
+static const struct perf_event_header *
+record_of_file(struct plain_recorder *p, size_t cpu, const struct perf_event_header *rec)
 {
 	const struct perf_event_header *copy = (void *)p->renamed.bytes;
 
-	if (!p->session->n_aliases)
+	if (!p->session->n_aliases && !p->session->events->off_cpu.wanted)
 		return rec;
 	memcpy(p->renamed.bytes, rec, rec->size);
 	session__rename(p->session, &copy, 1);
-	return copy;
+	return off_cpu__unpack(p->session, cpu, &copy, 1) ? copy : NULL;
 }
 
 static void drain_record(const struct perf_event_header *rec, void *arg)
 {
 	struct pass *pass = arg;
 
-	if (!pass->code && record__valid(rec, rec->size))
-		pass->code = plain_file__add(pass->p->file, pass->cpu, renamed_record(pass->p, rec),
-					     pass->err);
+	if (pass->code || !record__valid(rec, rec->size))
+		return;
+	rec = record_of_file(pass->p, pass->cpu, rec);
+	if (rec)
+		pass->code = plain_file__add(pass->p->file, pass->cpu, rec, pass->err);
 }
 
 /* Without a file, records are dropped. 0, -EFBIG, or negative errno with words in @err. */
@@ -89,6 +107,7 @@ static int drain_rings(struct plain_recorder *p, struct err *err)
 	struct pass pass = { .p = p, .code = p->file ? 0 : -ENOENT, .err = err };
 	bool was_writing = p->file;
 
+	p->since = now_ns();
 	for (size_t c = 0; c < p->session->n_cpus; c++) {
 		const struct ring *r = &p->session->cpus[c].ring;
 		const struct forward_ring ring = { r->base, r->size };
@@ -167,7 +186,7 @@ void plain_recorder__dump(struct plain_recorder *p, struct incident *inc, bool l
 		snprintf(ret->error_text, sizeof(ret->error_text), "%.*s",
 			 (int)sizeof(ret->error_text) - 1, err.msg);
 	ret->error = code;
-	if (!last && plain_file__open(p->env, p->session, p->dir_fd, &next, &p->file))
+	if (!last && plain_file__open(p->env, p->session, p->dir_fd, p->since, &next, &p->file))
 		log_error("%s", next.msg);
 	ret->write_ns = now_ns() - begun;
 }

@@ -5,6 +5,7 @@
 #include "dump/file_events.h"
 #include "perfdata/file_attr.h"
 #include "perfdata/marker.h"
+#include "record/off_cpu.h"
 
 /* The event's samples were written by a BPF program as those of a tracepoint: show them as such. */
 static void name_fed(struct file_events *f, enum marker_kind kind, struct perfdata_attr *attr)
@@ -18,6 +19,16 @@ static void name_fed(struct file_events *f, enum marker_kind kind, struct perfda
 	attr->attr = copy;
 	attr->name = as.name;
 	attr->format = as.format;
+}
+
+/* A copy with the fields that its samples have in the file. */
+static void set_fields(struct file_events *f, const struct event *ev, struct perfdata_attr *attr)
+{
+	struct perf_event_attr *copy = &f->extra[f->n_extra++];
+
+	*copy = ev->attr;
+	copy->sample_type = event__file_fields(ev);
+	attr->attr = copy;
 }
 
 static void add_event(struct file_events *f, const struct session *s, size_t e)
@@ -36,6 +47,8 @@ static void add_event(struct file_events *f, const struct session *s, size_t e)
 		attr->group_members += s->events->v[m].leader == e;
 	if (marker__is_fed(&ev->attr, ev->name, &kind) && f->n_extra < FILE_EVENTS_FED)
 		name_fed(f, kind, attr);
+	if (ev->off_cpu)
+		set_fields(f, ev, attr);
 	if (!ev->tp)
 		return;
 	f->formats[e] = (struct perfdata_format){ ev->tp->system, ev->tp->name, ev->tp->format,

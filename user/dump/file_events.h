@@ -7,7 +7,7 @@
 #include "record/session.h"
 
 #define FILE_EVENTS_FED	  4			/* events whose samples a BPF program writes */
-#define FILE_EVENTS_EXTRA (FILE_EVENTS_FED + 4) /* trigger, begin, gap, side band */
+#define FILE_EVENTS_EXTRA (FILE_EVENTS_FED + 5) /* off CPU, trigger, begin, gap, side band */
 
 struct file_events {		     /* { 0 } is legal to free. It must not move */
 	struct perfdata_attr *attrs; /* owned */

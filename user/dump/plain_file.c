@@ -42,11 +42,14 @@ struct plain_file {
 
 /* ---- names ---- */
 
-/* Records all tasks, whatever the session is about: a task may come into its cgroup later. */
-static int begin_names(struct plain_file *f, struct err *err)
+/*
+ * Records all tasks, whatever the session is about: a task may come into its cgroup later. They
+ * must be older than every sample, as readers sort by time: @since, ns.
+ */
+static int begin_names(struct plain_file *f, uint64_t since, struct err *err)
 {
 	const struct sideband_request req = {
-		.all_tasks = true, .start = f->started, .end = f->started
+		.all_tasks = true, .start = since, .end = f->started
 	};
 
 	return sideband__slice(f->env->sideband, &req, err, &f->names);
@@ -156,8 +159,8 @@ static int plain_file_create(struct plain_file *f, struct err *err)
 	return code;
 }
 
-int plain_file__open(const struct dump_env *env, struct session *s, int dir_fd, struct err *err,
-		     struct plain_file **ret)
+int plain_file__open(const struct dump_env *env, struct session *s, int dir_fd, uint64_t since,
+		     struct err *err, struct plain_file **ret)
 {
 	struct plain_file *f = calloc(1, sizeof(*f));
 	int code;
@@ -170,7 +173,7 @@ int plain_file__open(const struct dump_env *env, struct session *s, int dir_fd, 
 	f->started = f->looked = now_ns();
 	snprintf(f->name, sizeof(f->name), "%s", s->output.name[0] ? s->output.name : "perf.data");
 	code = disk_room__promise(env->room, dir_fd, s->output.min_free, 0, err);
-	code = code ?: begin_names(f, err);
+	code = code ?: begin_names(f, since, err);
 	code = code ?: plain_file_create(f, err);
 	code = code ?: write_begin(f, err);
 	if (code) {

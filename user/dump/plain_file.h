@@ -13,10 +13,11 @@ struct plain_file;
 
 /*
  * Begin the file of @s in its directory. A file of that name becomes NAME.old, as with perf. It
- * begins with the tasks and maps of this moment. 0 or negative errno with words in @err.
+ * begins with the tasks and maps of the time @since, ns: no record that is added may be older. 0 or
+ * negative errno with words in @err.
  */
-int plain_file__open(const struct dump_env *env, struct session *s, int dir_fd, struct err *err,
-		     struct plain_file **ret);
+int plain_file__open(const struct dump_env *env, struct session *s, int dir_fd, uint64_t since,
+		     struct err *err, struct plain_file **ret);
 
 /*
  * Add a record of the ring of CPU number @c of the session. -EFBIG: --max-size is reached, and it is

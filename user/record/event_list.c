@@ -10,6 +10,7 @@
 #include "record/event_list.h"
 #include "record/event_parse.h"
 #include "record/filter_check.h"
+#include "record/off_cpu.h"
 #include "record/privilege.h"
 
 #define DEFAULT_EVENT "cycles:P" /* as perf */
@@ -333,6 +334,29 @@ static int set_list_sampling(struct resolver *r)
 	return 0;
 }
 
+/* The last event, and in no group. A BPF program chooses its tasks: it is not for a cgroup. */
+static int add_off_cpu(struct resolver *r)
+{
+	const struct record_opts *o = r->opts;
+	const struct event_item item = { .text = (char *)OFF_CPU_EVENT, .span = o->span };
+	const struct event_spec spec = { .attr = { .type = PERF_TYPE_SOFTWARE,
+						   .config = PERF_COUNT_SW_BPF_OUTPUT } };
+	struct event *ev;
+	int err;
+
+	if (!o->off_cpu)
+		return 0;
+	r->item = &item;
+	r->spec = &spec;
+	err = add_event(r, strdup(OFF_CPU_EVENT), NULL);
+	if (err)
+		return err;
+	ev = &r->list->v[r->list->n - 1];
+	ev->off_cpu = true;
+	off_cpu__init_attr(o, &ev->attr, &r->list->off_cpu);
+	return 0;
+}
+
 static int resolve_items(struct resolver *r)
 {
 	const struct record_opts *o = r->opts;
@@ -353,7 +377,7 @@ static int resolve_items(struct resolver *r)
 		make_group(r, 0, false);
 	if (o->switch_events && r->list->n)
 		r->list->v[0].attr.context_switch = 1;
-	return err;
+	return err == -ENOMEM ? err : add_off_cpu(r);
 }
 
 static int resolve_events(const struct record_opts *opts, const struct source_text *src,

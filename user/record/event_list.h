@@ -29,6 +29,13 @@ struct event {
 	int cgroup_fd;	      /* its descriptor; -1: not open. Owned */
 	bool precise_max;     /* :P - precise_ip may be lowered */
 	bool cycles_fallback; /* may become cpu-clock if the PMU lacks cycles */
+	bool off_cpu;	      /* the event of --off-cpu, for all tasks: see off_cpu.h */
+};
+
+struct off_cpu_opts {
+	bool wanted; /* the last event is that of --off-cpu */
+	uint64_t least_ns;
+	bool inherits; /* tasks that the recorded ones start are recorded */
 };
 
 struct event_list {
@@ -37,6 +44,7 @@ struct event_list {
 	size_t left_out; /* number of tracepoint items that were not looked up */
 	bool data_maps;	 /* -d: addresses of data need the maps of data */
 	bool plain;	 /* see event_list__set_plain() */
+	struct off_cpu_opts off_cpu;
 };
 
 /*

@@ -249,7 +249,9 @@ int event__open_for(struct event *ev, const struct record_target *target, size_t
 	struct place at = { .pid = -1, .cpu = cpu, .group_fd = group_fd };
 	int fd;
 
-	if (ev->cgroup_fd >= 0) {
+	if (ev->off_cpu) {
+		at.pid = -1;
+	} else if (ev->cgroup_fd >= 0) {
 		at.pid = ev->cgroup_fd;
 		at.flags = PERF_FLAG_PID_CGROUP;
 	} else if (target->kind == RECORD_TASKS) {

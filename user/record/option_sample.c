@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "record/call_graph.h"
 #include "record/option_set.h"
 #include "rules/units.h"
@@ -167,6 +168,20 @@ int option__set_intr_regs(struct option_parser *p, const struct option_value *v)
 int option__set_user_regs(struct option_parser *p, const struct option_value *v)
 {
 	return set_registers(p, v, &p->opts->user_regs);
+}
+
+int option__set_off_cpu_thresh(struct option_parser *p, const struct option_value *v)
+{
+	const char *why = "";
+	uint64_t ms;
+
+	if (units__number(v->text, v->len, &ms, &why) < 0)
+		return OPTION_ERROR(p, v, "'%s' is not a number of milliseconds: %s", v->text, why);
+	if (ms > INT64_MAX / NSEC_PER_MSEC)
+		return OPTION_ERROR(p, v, "%s ms is out of range", v->text);
+	p->opts->off_cpu_least = ms * NSEC_PER_MSEC;
+	p->opts->off_cpu_thresh = v->place;
+	return 0;
 }
 
 int option__set_period(struct option_parser *p, const struct option_value *v)

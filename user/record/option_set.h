@@ -68,6 +68,7 @@ int option__set_branch_filter(struct option_parser *p, const struct option_value
 int option__set_intr_regs(struct option_parser *p, const struct option_value *v);
 int option__set_user_regs(struct option_parser *p, const struct option_value *v);
 int option__set_latency(struct option_parser *p, const struct option_value *v);
+int option__set_off_cpu_thresh(struct option_parser *p, const struct option_value *v);
 int option__set_period(struct option_parser *p, const struct option_value *v);
 int option__set_no_inherit(struct option_parser *p, const struct option_value *v);
 

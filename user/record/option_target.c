@@ -59,7 +59,7 @@ static int check_id(struct option_parser *p, const struct option_value *v)
 	const char *why = "";
 	uint64_t n;
 
-	if (v->len && strchr("$`", v->text[0]))
+	if (v->text[0] == '$')
 		return OPTION_ERROR(
 			p, v,
 			"no shell reads this line: write the number instead of '%s', or "

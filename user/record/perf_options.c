@@ -116,12 +116,13 @@ const struct perf_option perf_options[N_PERF_OPTIONS] = {
 	  .flag = FLAG(no_samples) },
 	{ "num-thread-synthesize", 0, ARGUMENT_REQUIRED, "N", OPTION_NO_OP,
 	  "/proc is read once, at the start", .set = option__check_number },
-	{ "off-cpu", 0, ARGUMENT_NONE, NULL, OPTION_REFUSED,
-	  "its sums are written when a recording ends, and a ring never does: write -e "
-	  "sched:sched_switch -g, from which `perf sched timehist` tells the time off CPU" },
-	{ "off-cpu-thresh", 0, ARGUMENT_REQUIRED, "MS", OPTION_REFUSED,
-	  "write a rule, when = offcpu > TIME, and -e sched:sched_switch -g in the session that it "
-	  "dumps (perf 6.16)" },
+	{ "off-cpu", 0, ARGUMENT_NONE, NULL, OPTION_TAKEN,
+	  "event offcpu-time: how long each task slept, and where; perf adds up what is below the "
+	  "threshold, here it is left out",
+	  .flag = FLAG(off_cpu) },
+	{ "off-cpu-thresh", 0, ARGUMENT_REQUIRED, "MS", OPTION_TAKEN,
+	  "shorter times are not recorded; default 1, in perf 500; 0: all (perf 6.15)",
+	  .set = option__set_off_cpu_thresh, .no_negate = true },
 	{ "output", 'o', ARGUMENT_REQUIRED, "FILE", OPTION_TAKEN,
 	  "dumps are BASE/session-NAME/FILE.TIME", .set = option__set_output },
 	{ "overwrite", 0, ARGUMENT_NONE, NULL, OPTION_TAKEN,

@@ -17,6 +17,25 @@ struct hit {
 	size_t value_at; /* offset in @word of a value joined to it; 0: none */
 };
 
+/* A value such as $(pidof x) is one error, not one for each of its words. */
+static int reject_substitution(struct option_parser *p, const struct option_value *v)
+{
+	bool dollar = !strncmp(v->text, "$(", 2);
+	const struct word *last = v->word;
+	struct span all = v->place;
+
+	if (!dollar && v->text[0] != '`')
+		return 0;
+	while (!strchr(last == v->word ? v->text + 1 : last->text, dollar ? ')' : '`') &&
+	       p->next < p->words.n)
+		last = &p->words.v[p->next++];
+	all.len = last->at[last->len] - all.off;
+	return diags__error(p->d, p->src, all,
+			    "no shell reads this line: write what the command prints instead of "
+			    "'%.*s'",
+			    (int)all.len, p->src->text + all.off);
+}
+
 static int take_value(struct option_parser *p, const struct hit *h, struct option_value *v)
 {
 	*v = (struct option_value){ .unset = h->unset, .place = h->place };
@@ -33,6 +52,7 @@ static int take_value(struct option_parser *p, const struct hit *h, struct optio
 		v->text = v->word->text + v->off;
 		v->len = v->word->len - v->off;
 		v->place = word__span(v->word, v->off, v->len);
+		return reject_substitution(p, v);
 	}
 	return 0;
 }
@@ -241,6 +261,9 @@ static void check_together(struct option_parser *p)
 	if (p->branch_any && p->branch_filter)
 		diags__error(p->d, p->src, p->branch_span,
 			     "-b and -j exclude each other: write -j any,...");
+	if (o->off_cpu_thresh.len && !o->off_cpu)
+		diags__warn(p->d, p->src, o->off_cpu_thresh,
+			    "--off-cpu-thresh changes nothing without --off-cpu");
 	if (o->cgroups.n && (o->pids.n || o->tids.n || o->users.n))
 		diags__error(p->d, p->src, o->cgroups.v[0].span,
 			     "-G records all tasks of a cgroup: remove -p, -t or -u");
@@ -296,6 +319,7 @@ int record_opts__parse_damaged(const struct source_text *src, struct span span, 
 	if (!p.opts)
 		return -ENOMEM;
 	p.opts->span = span;
+	p.opts->off_cpu_least = OFF_CPU_LEAST_NS;
 	err = words__split(src, span, d, &p.words);
 	err = err ?: parse_words(&p);
 	if (!err) {

@@ -39,6 +39,7 @@ struct delay_range {
 	uint64_t from, to; /* ns since the start of the session; to: UINT64_MAX for ever */
 };
 
+#define OFF_CPU_LEAST_NS       1000000 /* shorter times off CPU would fill the ring */
 #define RECORD_COMPRESSION_MAX 22 /* of -z, as in zstd */
 
 /* What is written, and when a session writes without a trigger. */
@@ -89,6 +90,9 @@ struct record_opts {
 	bool all_cgroups, switch_events, group, mem_info;
 	struct span latency_span; /* of --latency, which implies switch_events; len 0: not given */
 	bool stat, running_time;
+	bool off_cpu;		    /* --off-cpu */
+	uint64_t off_cpu_least;	    /* ns; from --off-cpu-thresh, or OFF_CPU_LEAST_NS */
+	struct span off_cpu_thresh; /* of its value; len 0: not given */
 	bool period_given, sample_period; /* -P, --no-period */
 	bool no_inherit, inherit_given;	  /* -i, --inherit */
 

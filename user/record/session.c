@@ -13,6 +13,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/cpus.h"
+#include "record/off_cpu.h"
 #include "record/session_core.h"
 
 static _Atomic uint64_t memory_of_all;
@@ -79,6 +80,9 @@ static int open_event_on(struct session *s, size_t e, const struct record_target
 	struct event *ev = &s->events->v[e];
 	const char *notice = NULL;
 	int leader = ev->leader == e ? -1 : c->fds[t * s->events->n + ev->leader], fd;
+
+	if (ev->off_cpu && t) /* one for all tasks */
+		return 0;
 
 	fd = event__open_for(ev, target, t, c->cpu, leader, err, &notice);
 	if (notice && !s->notice[0])
@@ -440,7 +444,8 @@ int session__start(struct session *s, struct err *err)
 		for (size_t k = 0; k < s->events->n * s->n_targets; k++) {
 			if (s->events->v[k % s->events->n].attr.enable_on_exec)
 				continue;
-			if (ioctl(s->cpus[i].fds[k], PERF_EVENT_IOC_ENABLE, 0) < 0)
+			if (s->cpus[i].fds[k] >= 0 &&
+			    ioctl(s->cpus[i].fds[k], PERF_EVENT_IOC_ENABLE, 0) < 0)
 				return err_set(err, -errno,
 					       "session '%s': cannot enable '%s' on CPU %d: %s",
 					       s->name, s->events->v[k % s->events->n].name,
@@ -465,8 +470,8 @@ uint64_t session__written(const struct session *s)
 
 const uint64_t *session__event_ids(const struct session *s, size_t e, size_t *ret_n)
 {
-	*ret_n = s->n_targets * s->n_id_cpus;
-	return s->ids + e * *ret_n;
+	*ret_n = (s->events->v[e].off_cpu ? 1 : s->n_targets) * s->n_id_cpus;
+	return s->ids + e * s->n_targets * s->n_id_cpus;
 }
 
 uint64_t session__marker_fields(const struct session *s)
@@ -474,8 +479,8 @@ uint64_t session__marker_fields(const struct session *s)
 	uint64_t any = 0, all = RECORD_EMPTY_FIELDS;
 
 	for (size_t e = 0; e < s->events->n; e++) {
-		any |= s->events->v[e].attr.sample_type;
-		all &= s->events->v[e].attr.sample_type;
+		any |= event__file_fields(&s->events->v[e]);
+		all &= event__file_fields(&s->events->v[e]);
 	}
 	return all | (any & PERF_SAMPLE_CALLCHAIN);
 }

@@ -131,7 +131,7 @@ uint64_t session__away(struct session *s, size_t c, uint64_t from, uint64_t to);
 /* Replace ids in the records @v of a copy with those of session__event_ids(). */
 void session__rename(struct session *s, const struct perf_event_header **v, size_t n);
 
-/* Get the ids of event @e, one for each target and CPU. They belong to @s. */
+/* Get the ids of event @e, one for each target and CPU; of offcpu-time, for each CPU. They belong to @s. */
 const uint64_t *session__event_ids(const struct session *s, size_t e, size_t *ret_n);
 
 /*

@@ -173,7 +173,7 @@ static int take_over(struct session *s, struct session_cpu *c, struct reopened *
 	pthread_mutex_lock(&s->lock);
 	code = add_aliases(s, r);
 	for (size_t e = 0; !code && e < r->n; e++) {
-		if (!(s->off && s->off[e % s->events->n]) &&
+		if (r->fds[e] >= 0 && !(s->off && s->off[e % s->events->n]) &&
 		    ioctl(r->fds[e], PERF_EVENT_IOC_ENABLE, 0) < 0)
 			code = -errno;
 	}
@@ -217,6 +217,9 @@ static int open_spare(struct session *s, const struct record_target *target, str
 	for (size_t i = 0; i < n * s->n_targets; i++) {
 		/* attributes that the kernel accepted before */
 		struct event ev = s->events->v[i % n];
+
+		if (ev.off_cpu) /* opened when the CPU is there */
+			continue;
 
 		ev.precise_max = ev.cycles_fallback = false;
 		c->fds[i] = event__open_for(&ev, target, i / n, c->cpu,
@@ -291,6 +294,15 @@ static int take_spare(struct session *s, struct session_cpu *spare, struct sessi
 	for (size_t i = 0; !code && i < r.n; i++) {
 		size_t e = i % s->events->n, t = i / s->events->n;
 
+		if (s->events->v[e].off_cpu && t)
+			continue;
+		if (s->events->v[e].off_cpu)
+			spare->fds[i] = event__open_for(&s->events->v[e], &s->target, 0, c->cpu, -1,
+							err, NULL);
+		if (spare->fds[i] < 0) {
+			code = spare->fds[i];
+			continue;
+		}
 		r.aliases[i].stands_for = s->ids[(e * s->n_targets + t) * s->n_id_cpus];
 		code = session_cpu__send(c, spare->fds[i], s->events->v[e].name, &r.aliases[i].id,
 					err);

@@ -108,22 +108,34 @@ bool cgroup__is_below(const char *path, const char *above)
 }
 
 /* A file handle of kernfs is the id (FILEID_KERNFS, kernfs_encode_fh(), since 5.5). */
-int cgroup__id(const char *mount, const char *path, uint64_t *ret)
+/* @path is below the directory @dir. */
+static int cgroup_id_at(int dir, const char *path, int flags, uint64_t *ret)
 {
 	struct {
 		struct file_handle fh;
 		uint64_t id;
 	} h = { .fh.handle_bytes = sizeof(h.id) };
-	char full[2 * PATH_MAX];
 	int mount_id;
 
-	snprintf(full, sizeof(full), "%s%s", mount, path);
-	if (name_to_handle_at(AT_FDCWD, full, &h.fh, &mount_id, 0))
+	if (name_to_handle_at(dir, path, &h.fh, &mount_id, flags))
 		return -errno;
 	if (h.fh.handle_bytes != sizeof(h.id))
 		return -EINVAL;
 	memcpy(ret, h.fh.f_handle, sizeof(*ret));
 	return 0;
+}
+
+int cgroup__id(const char *mount, const char *path, uint64_t *ret)
+{
+	char full[2 * PATH_MAX];
+
+	snprintf(full, sizeof(full), "%s%s", mount, path);
+	return cgroup_id_at(AT_FDCWD, full, 0, ret);
+}
+
+int cgroup__id_of(int fd, uint64_t *ret)
+{
+	return cgroup_id_at(fd, "", AT_EMPTY_PATH, ret);
 }
 
 static int watch_cgroups(struct cgroups *c)

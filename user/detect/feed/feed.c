@@ -11,11 +11,14 @@
 #include "common/cleanup.h"
 #include "common/cpus.h"
 #include "detect/engine/load_error.h"
+#include "detect/engine/source.h"
 #include "detect/feed/feed.h"
 #include "interrupts.skel.h"
 #include "lock_wait.skel.h"
+#include "off_cpu_time.skel.h"
 
-#define ATTACH_TO "tp_btf/"
+#define ATTACH_TO  "tp_btf/"
+#define WANTED_MAX 65536 /* tasks that exist when a session begins */
 
 /* The programs of one kind */
 struct feed_programs {
@@ -64,12 +67,41 @@ static void interrupts_free(void *skel)
 	interrupts_bpf__destroy(skel);
 }
 
+static int off_cpu_open(struct feed_programs *p, const struct feed_off_cpu *o)
+{
+	struct off_cpu_time_bpf *skel = off_cpu_time_bpf__open();
+	struct stat ns;
+
+	if (!skel)
+		return -errno;
+	skel->rodata->least_ns = o->least_ns;
+	skel->rodata->of_tasks = o->of_tasks;
+	skel->rodata->inherits = o->inherits;
+	skel->rodata->of_cgroups = o->n_cgroups;
+	skel->rodata->with_kernel = !o->no_kernel;
+	skel->rodata->with_user = !o->no_user;
+	if (!stat("/proc/self/ns/pid", &ns))
+		skel->rodata->daemon_pidns = ns.st_ino;
+	*p = (struct feed_programs){ skel, skel->skeleton, skel->maps.out };
+	bpf_program__set_autoattach(skel->progs.ot_tasks, false);
+	return bpf_map__set_max_entries(skel->maps.cgroups, o->n_cgroups ?: 1)
+		       ?: bpf_map__set_max_entries(skel->maps.wanted,
+						   o->of_tasks ? WANTED_MAX : 1);
+}
+
+static void off_cpu_free(void *skel)
+{
+	off_cpu_time_bpf__destroy(skel);
+}
+
 static const struct feed_ops {
+	/* NULL: see feed__load_off_cpu() */
 	int (*open)(struct feed_programs *p, uint16_t event_type);
 	void (*free)(void *skel); /* NULL is legal */
 } feed_ops[FEED_KINDS] = {
 	[FEED_LOCK_WAIT] = { lock_wait_open, lock_wait_free },
 	[FEED_INTERRUPT] = { interrupts_open, interrupts_free },
+	[FEED_OFF_CPU] = { NULL, off_cpu_free },
 };
 
 static void programs_free(struct feed *f, enum feed_kind kind)
@@ -103,8 +135,11 @@ static int leave_out(struct feed *f, const struct feed_programs *p)
 		return -errno;
 	bpf_object__for_each_program(prog, *p->skeleton->obj)
 	{
-		const char *tracepoint = bpf_program__section_name(prog) + strlen(ATTACH_TO);
+		const char *section = bpf_program__section_name(prog), *tracepoint;
 
+		if (strncmp(section, ATTACH_TO, strlen(ATTACH_TO)) != 0)
+			continue;
+		tracepoint = section + strlen(ATTACH_TO);
 		if (kernel_has(kernel, tracepoint))
 			continue;
 		bpf_program__set_autoload(prog, false);
@@ -114,12 +149,10 @@ static int leave_out(struct feed *f, const struct feed_programs *p)
 	return 0;
 }
 
-static int programs_load(struct feed *f, enum feed_kind kind, uint16_t event_type)
+static int programs_load(struct feed *f, struct feed_programs *p)
 {
-	struct feed_programs *p = &f->of[kind];
-	int err = feed_ops[kind].open(p, event_type);
+	int err = bpf_map__set_max_entries(p->out, cpus__n_possible());
 
-	err = err ?: bpf_map__set_max_entries(p->out, cpus__n_possible());
 	err = err ?: leave_out(f, p);
 	return err ?: bpf_object__load_skeleton(p->skeleton);
 }
@@ -136,12 +169,57 @@ int feed__load(struct feed *f, enum feed_kind kind, uint16_t event_type, struct 
 	int code;
 
 	load_log__begin(&log);
-	code = programs_load(f, kind, event_type);
+	code = feed_ops[kind].open(&f->of[kind], event_type);
+	code = code ?: programs_load(f, &f->of[kind]);
 	load_log__end();
 	if (!code)
 		return 0;
 	programs_free(f, kind);
 	return load_error__explain(err, code, &log);
+}
+
+static int set_cgroups(const struct off_cpu_time_bpf *skel, const struct feed_off_cpu *o)
+{
+	uint8_t in = 1;
+
+	for (size_t i = 0; i < o->n_cgroups; i++)
+		if (bpf_map_update_elem(bpf_map__fd(skel->maps.cgroups), &o->cgroups[i], &in,
+					BPF_ANY))
+			return -errno;
+	return 0;
+}
+
+int feed__load_off_cpu(struct feed *f, const struct feed_off_cpu *o, struct err *err)
+{
+	struct feed_programs *p = &f->of[FEED_OFF_CPU];
+	struct load_log log;
+	int code;
+
+	load_log__begin(&log);
+	code = off_cpu_open(p, o);
+	code = code ?: programs_load(f, p);
+	load_log__end();
+	code = code ?: set_cgroups(p->skel, o);
+	if (!code)
+		return 0;
+	programs_free(f, FEED_OFF_CPU);
+	return load_error__explain(err, code, &log);
+}
+
+int feed__mark(struct feed *f, const pid_t *tids, size_t n, size_t *ret_new)
+{
+	struct off_cpu_time_bpf *skel = f->of[FEED_OFF_CPU].skel;
+	uint64_t before = skel->bss->marked;
+	uint8_t in = 1;
+	int err;
+
+	for (size_t i = 0; i < n; i++)
+		if (bpf_map_update_elem(bpf_map__fd(skel->maps.wanted), &tids[i], &in, BPF_ANY))
+			return -errno;
+	err = source__iterate(skel->progs.ot_tasks);
+	if (!err)
+		*ret_new = skel->bss->marked - before;
+	return err;
 }
 
 const char *feed__lacking(const struct feed *f)

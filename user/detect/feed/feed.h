@@ -8,14 +8,28 @@
 #ifndef FRBPF_DETECT_FEED_H
 #define FRBPF_DETECT_FEED_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "common/err.h"
 
 enum feed_kind {
 	FEED_LOCK_WAIT, /* struct frbpf_lock_wait */
 	FEED_INTERRUPT, /* struct frbpf_interrupt */
+	FEED_OFF_CPU,	/* struct frbpf_off_cpu */
 	FEED_KINDS,
+};
+
+/* What of the time off CPU is written */
+struct feed_off_cpu {
+	uint64_t least_ns;	  /* shorter times are not */
+	bool of_tasks;		  /* of tasks that feed__mark() marks; else of all */
+	bool inherits;		  /* and of those that they start */
+	const uint64_t *cgroups;  /* ids: only of tasks in one of them, or below; borrowed */
+	size_t n_cgroups;	  /* 0: whatever the cgroup */
+	bool no_kernel, no_user;  /* without this part of the callchain */
 };
 
 struct feed;
@@ -28,7 +42,9 @@ int feed__new(struct feed **ret); /* 0 or -ENOMEM */
  * message in @err; then nothing of @kind is written.
  */
 int feed__load(struct feed *f, enum feed_kind kind, uint16_t event_type, struct err *err);
-/* Their names, separated by commas; "": none is missing. */
+/* The same for FEED_OFF_CPU, whose records have no common_type. */
+int feed__load_off_cpu(struct feed *f, const struct feed_off_cpu *o, struct err *err);
+/* Names of what is left out, separated by commas; "": none is missing. */
 const char *feed__lacking(const struct feed *f);
 
 /*
@@ -39,6 +55,13 @@ int feed__send(struct feed *f, enum feed_kind kind, int cpu, int fd);
 
 /* Begin to write all that is loaded. 0, or negative errno with words in @err. */
 int feed__attach(struct feed *f, struct err *err);
+
+/*
+ * Once FEED_OFF_CPU is attached: mark the tasks that exist, of_tasks: those with the numbers @tids
+ * alone. *ret_new: how many were not marked before. A task that was started meanwhile may be
+ * missing: list them and call again until there is none. 0 or negative errno.
+ */
+int feed__mark(struct feed *f, const pid_t *tids, size_t n, size_t *ret_new);
 
 void feed__free(struct feed *f); /* NULL is legal */
 

@@ -5,6 +5,7 @@
 
 #include "dump/window/page_set.h"
 #include "perfdata/record.h"
+#include "record/off_cpu.h"
 
 #define SEEN_SIZE 4096 /* a power of two */
 
@@ -33,11 +34,12 @@ int page_set__init(struct page_set *p, const struct session *s)
 	for (e = 0; e < s->events->n; e++) {
 		const struct perf_event_attr *attr = &s->events->v[e].attr;
 		const uint64_t *ids = session__event_ids(s, e, &n);
+		uint64_t fields = event__file_fields(&s->events->v[e]);
 
 		p->incomplete |= attr->sample_type & PERF_SAMPLE_STACK_USER;
 		for (i = 0; i < n; i++)
 			p->events[p->n_events++] =
-				(struct page_event){ ids[i], attr->sample_type, attr->read_format };
+				(struct page_event){ ids[i], fields, attr->read_format };
 	}
 	qsort(p->events, p->n_events, sizeof(*p->events), compare_events);
 	return 0;

@@ -10,6 +10,7 @@
 #include "dump/window/task_set.h"
 #include "dump/window/window.h"
 #include "perfdata/record.h"
+#include "record/off_cpu.h"
 
 #define FILE_OVERHEAD  (256 << 10) /* header, attributes, formats of events, host data */
 #define BUILD_ID_BYTES 64	   /* of one build id, without its name */
@@ -46,6 +47,7 @@ static int read_ring(struct gatherer *w, size_t c)
 	if (err)
 		return err;
 	session__rename(w->job->session, r->v, r->n);
+	r->n = off_cpu__unpack(w->job->session, c, r->v, r->n);
 	res->cpu = cpu->cpu;
 	res->torn = torn;
 	res->paused = shot->resumed - shot->paused;

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Writes offcpu-time into the rings of a session when a task comes back to a CPU: for how long it
+ * slept, and where. Like perf record --off-cpu, it leaves out kernel threads and tasks that were
+ * preempted. The user stack is taken when the task leaves the CPU, as only the current task has
+ * one. The kernel stack is that of the sleep until the task runs again.
+ */
+#include "vmlinux.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "task.bpf.h"
+#include "fed_records.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* Set before load. */
+const volatile __u64 least_ns = 0;      /* shorter times are not written */
+const volatile bool of_tasks = false;   /* only tasks in @wanted */
+const volatile bool inherits = false;   /* and those that they start */
+const volatile bool of_cgroups = false; /* only tasks of @cgroups, or below */
+const volatile bool with_kernel = true, with_user = true;
+
+/* Numbers of tasks, in the pid namespace of the daemon: for the iterator */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1); /* set before load */
+	__type(key, __u32);
+	__type(value, __u8);
+} wanted SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* set before load */
+	__type(key, __u64);
+	__type(value, __u8);
+} cgroups SEC(".maps");
+
+/* The sleep of a task. Each recorded task has one: the programs of the scheduler must not allocate. */
+struct stay {
+	__u64 begin;	/* ns; 0: it does not sleep */
+	__u64 switches; /* task_switches() at that time */
+	__u64 user_bytes;
+	__u64 user[FRBPF_OFF_CPU_USER];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct stay);
+} stays SEC(".maps");
+
+/* Too large for the stack. Switches on a CPU do not interrupt each other. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct frbpf_off_cpu);
+} records SEC(".maps");
+
+__u64 marked; /* tasks that the iterator has added */
+
+SEC("iter/task")
+int ot_tasks(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	__u64 pid, tid;
+	__u32 key;
+
+	if (!task || task->flags & PF_KTHREAD || bpf_task_storage_get(&stays, task, 0, 0))
+		return 0;
+	task_pids(task, &pid, &tid);
+	key = tid;
+	if (of_tasks && !bpf_map_lookup_elem(&wanted, &key))
+		return 0;
+	if (bpf_task_storage_get(&stays, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE))
+		marked++;
+	return 0;
+}
+
+/* The current task is the parent. */
+SEC("tp_btf/task_newtask")
+int BPF_PROG(ot_newtask, struct task_struct *task)
+{
+	if (task->flags & PF_KTHREAD)
+		return 0;
+	if (of_tasks &&
+	    (!inherits || !bpf_task_storage_get(&stays, bpf_get_current_task_btf(), 0, 0)))
+		return 0;
+	bpf_task_storage_get(&stays, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	return 0;
+}
+
+/* Is one of @cgroups the cgroup at @addr, or above it? */
+__noinline int cgroup_wanted(__u64 addr)
+{
+	struct cgroup *cgrp = (struct cgroup *)addr;
+	__u32 i, level;
+	__u64 id;
+
+	if (!bpf_core_type_exists(struct cgroup) || !cgrp)
+		return 0;
+	level = BPF_CORE_READ(cgrp, level);
+	for (i = 0; i < FRBPF_CGROUP_DEPTH; i++) {
+		if (i > level)
+			break;
+		id = cgroup_ancestor_id(cgrp, i);
+		if (bpf_map_lookup_elem(&cgroups, &id))
+			return 1;
+	}
+	return 0;
+}
+
+static __always_inline bool task_wanted(struct task_struct *task)
+{
+	if (!of_cgroups)
+		return true;
+	return bpf_core_field_exists(task->cgroups) &&
+	       cgroup_wanted((__u64)BPF_CORE_READ(task, cgroups, dfl_cgrp));
+}
+
+static __always_inline bool task_sleeps(struct task_struct *prev, bool preempt)
+{
+	return !(prev->flags & PF_KTHREAD) && !task_is_runnable(prev, preempt) &&
+	       prev->__state & (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE);
+}
+
+/* The current task begins to sleep. */
+static __always_inline void stay_begin(struct task_struct *task, __u64 now)
+{
+	struct stay *s = bpf_task_storage_get(&stays, task, 0, 0);
+	long bytes = 0;
+
+	if (!s || !task_wanted(task))
+		return;
+	s->begin = now;
+	s->switches = task_switches(task);
+	if (with_user)
+		bytes = bpf_get_task_stack(task, s->user, sizeof(s->user), BPF_F_USER_STACK);
+	s->user_bytes = bytes > 0 ? bytes : 0;
+}
+
+/* @task is about to run. */
+static __always_inline void stay_write(void *ctx, struct task_struct *task, const struct stay *s,
+				       __u64 ns)
+{
+	__u64 kernel_bytes = 0, user_bytes = s->user_bytes, pid, tid;
+	struct frbpf_off_cpu *r;
+	__u32 zero = 0;
+	long bytes;
+
+	r = bpf_map_lookup_elem(&records, &zero);
+	if (!r || user_bytes > sizeof(s->user))
+		return;
+	if (with_kernel) {
+		bytes = bpf_get_task_stack(task, r->ips, FRBPF_OFF_CPU_KERNEL * sizeof(__u64), 0);
+		kernel_bytes = bytes > 0 ? bytes : 0;
+	}
+	if (kernel_bytes > FRBPF_OFF_CPU_KERNEL * sizeof(__u64))
+		return;
+	bpf_probe_read_kernel((void *)r->ips + kernel_bytes, user_bytes, s->user);
+	task_pids(task, &pid, &tid);
+	r->pid = pid;
+	r->tid = tid;
+	r->ns = ns;
+	r->n_kernel = kernel_bytes / sizeof(__u64);
+	r->n_user = user_bytes / sizeof(__u64);
+	bpf_perf_event_output(ctx, &out, BPF_F_CURRENT_CPU, r,
+			      FRBPF_OFF_CPU_HEAD + kernel_bytes + user_bytes);
+}
+
+/* If the task was switched out meanwhile, no program saw the end of this sleep: see waits.bpf.h. */
+static __always_inline void stay_end(void *ctx, struct task_struct *task, __u64 now)
+{
+	struct stay *s;
+	__u64 begin;
+
+	if (task->flags & PF_KTHREAD)
+		return;
+	s = bpf_task_storage_get(&stays, task, 0, 0);
+	begin = s ? s->begin : 0;
+	if (!begin)
+		return;
+	s->begin = 0;
+	if ((__s64)(now - begin) > 0 && now - begin >= least_ns &&
+	    s->switches == task_switches(task))
+		stay_write(ctx, task, s, now - begin);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(ot_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	if (task_sleeps(prev, preempt))
+		stay_begin(prev, now);
+	stay_end(ctx, next, now);
+	return 0;
+}

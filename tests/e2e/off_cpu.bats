@@ -1,0 +1,148 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# --off-cpu on a `run =` line: offcpu-time in dumps, as perf reads it, beside what a program measures of its own sleeps.
+
+# shellcheck disable=SC2154 # set by bats and the helpers
+# with: others
+load helpers
+
+setup() {
+	need_root
+	need_perf
+	need_btf
+	need_tracepoints
+	common_setup
+}
+
+teardown() {
+	[[ ! ${target:-} ]] || kill "$target" || true
+	[[ ! ${group:-} ]] || leave_group
+	common_teardown
+}
+
+sessions() { # a [session-NAME] for each line "NAME OPTIONS"
+	local name line
+	printf '[daemon]\nbase = %s\n' "$BASE"
+	while read -r name line; do
+		printf '[session-%s]\nrun = -m 1M %s\n' "$name" "$line"
+	done
+}
+
+# "PID NS FUNCTION" for each sample of offcpu-time: the function is the innermost one of the program
+samples() { # FILE [PID]
+	perf script -F pid,period,event,ip,sym -i "$1" 2>/dev/null | awk -v pid="${2:-}" '
+		/offcpu-time:/ {of = $1; ns = $2; next}
+		!NF {of = 0}
+		of && $1 !~ /^ffffffff/ {
+			if (pid == "" || of == pid)
+				print of, ns, $2
+			of = 0
+		}'
+}
+
+sum() { # FUNCTION <SAMPLES
+	awk -v sym="$1" '$3 == sym {sum += $2} END {printf "%d", sum}'
+}
+
+# Its samples are within what the program measured, and most of it
+agrees() { # FILE PID "long NS short NS"
+	local words
+	read -ra words <<<"$3"
+	samples "$1" "$2" >"$BATS_TEST_TMPDIR/samples"
+	for i in 0 2; do
+		got=$(sum "${words[i]}_sleep" <"$BATS_TEST_TMPDIR/samples")
+		((got <= words[i + 1] && got > words[i + 1] / 2)) ||
+			fail "${words[i]}: $got of ${words[i + 1]} ns: $(cat "$BATS_TEST_TMPDIR/samples")"
+	done
+}
+
+make_group() {
+	group=$(findmnt -no TARGET -t cgroup2 | head -n 1)/frbpf-off-cpu-$$
+	mkdir -p "$group/below"
+}
+
+leave_group() {
+	wait_until 10 rmdir "$group/below" && rmdir "$group"
+}
+
+@test "--off-cpu: every target has the sleeps of its tasks, with the functions in which they slept" {
+	"$WORKLOADS/sleeps" 1000000 3 2 >/dev/null 3>&- &
+	target=$!
+	make_group
+	sessions >"$RULES" <<-END
+		all -e dummy --off-cpu --overwrite -a
+		long -e dummy --off-cpu --off-cpu-thresh 25 --overwrite
+		beside -e sched:sched_switch --off-cpu -g --overwrite -p $target
+		user -e dummy --off-cpu --user-callchains --overwrite -t $target
+		cpu -e dummy --off-cpu --overwrite -C 0
+		group -e dummy -G ${group##*/} --off-cpu --overwrite
+	END
+	frbpf_load
+	# shellcheck disable=SC2016 # of sh
+	measured=$(sh -c 'echo $$ >"$1/below/cgroup.procs"; echo $$; exec "$2" 5 30 7' group "$group" "$WORKLOADS/sleeps")
+	pid=${measured%%$'\n'*} measured=${measured#*$'\n'}
+	frbpf dump >/dev/null
+	for name in all long beside user cpu group; do
+		perf_quiet script -i "$(dumps "$name")"
+	done
+	agrees "$(dumps all)" "$pid" "$measured"
+	agrees "$(dumps group)" "$pid" "$measured"
+	samples "$(dumps long)" | awk '$2 < 25000000 {exit 1}' || fail "shorter than 25 ms: $(samples "$(dumps long)")"
+	samples "$(dumps long)" | grep -q "^$pid .* long_sleep$"
+	for name in beside user group; do
+		samples "$(dumps "$name")" >"$BATS_TEST_TMPDIR/samples"
+		[[ $name == group ]] && of=$pid || of=$target
+		grep -q "^$of " "$BATS_TEST_TMPDIR/samples"
+		if grep -v "^$of " "$BATS_TEST_TMPDIR/samples"; then
+			fail "session $name has other tasks"
+		fi
+	done
+	if perf script -F cpu,event -i "$(dumps cpu)" 2>/dev/null | grep offcpu-time | grep -v '\[000\]'; then
+		fail "-C 0 has another CPU"
+	fi
+	perf script -F event -i "$(dumps beside)" 2>/dev/null | grep -q 'sched:sched_switch:'
+	# the callchain goes from the kernel to main(), unless the line says --user-callchains
+	perf script -F event,ip,sym -i "$(dumps beside)" 2>/dev/null | grep -A 9 offcpu-time >"$BATS_TEST_TMPDIR/chains"
+	grep -q 'nanosleep' "$BATS_TEST_TMPDIR/chains"
+	grep -q ' main$' "$BATS_TEST_TMPDIR/chains"
+	if perf script -F event,ip,sym -i "$(dumps user)" 2>/dev/null | grep -A 9 offcpu-time | grep 'ffffffff.*nanosleep'; then
+		fail "--user-callchains has kernel functions"
+	fi
+	perf_quiet report -i "$(dumps all)" --stdio --no-children -g none --sort comm,sym
+	grep -q 'sleeps .* long_sleep' "$perf_out"
+	[[ $(perf evlist -i "$(dumps all)") == *offcpu-time* ]]
+}
+
+@test "--off-cpu: a new threshold is loaded, a command and a plain session are recorded" {
+	sessions >"$RULES" <<-END
+		some -e dummy --off-cpu --off-cpu-thresh 20 --overwrite
+	END
+	frbpf_load
+	sed -i 's/thresh 20/thresh 0/' "$RULES"
+	frbpf_load
+	"$WORKLOADS/sleeps" 20 0 1 >/dev/null
+	frbpf dump >/dev/null
+	samples "$(dumps some)" | grep -q ' short_sleep$'
+	samples "$(dumps some)" | awk '$2 < 20000000 {found = 1} END {exit !found}'
+	frbpf stop
+	# shellcheck disable=SC2016 # of sh
+	run "$FRBPF" run --rules "$RULES" -o "$BATS_TEST_TMPDIR/run" -- "$WORKLOADS/sleeps" 5 30 7
+	((status == 0)) || fail "$output"
+	file=("$BATS_TEST_TMPDIR"/run/session-some/perf.data*)
+	perf_quiet script -i "${file[0]}"
+	samples "${file[0]}" >"$BATS_TEST_TMPDIR/samples"
+	grep -q ' long_sleep$' "$BATS_TEST_TMPDIR/samples"
+	(($(cut -d ' ' -f 1 "$BATS_TEST_TMPDIR/samples" | sort -u | wc -l) == 1)) || fail "$(cat "$BATS_TEST_TMPDIR/samples")"
+	sessions >"$RULES" <<-END
+		plain -e dummy --off-cpu -z -- $WORKLOADS/sleeps 5 30 7
+	END
+	frbpf start --config "$RULES"
+	wait_until 30 ended_plain
+	perf_quiet script -i "$BASE/session-plain/perf.data"
+	samples "$BASE/session-plain/perf.data" >"$BATS_TEST_TMPDIR/samples"
+	grep -q ' long_sleep$' "$BATS_TEST_TMPDIR/samples"
+}
+
+ended_plain() {
+	! frbpf status | grep -q '\[[0-9]*:plain\]'
+}

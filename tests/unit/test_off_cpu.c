@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Records of the time off CPU become samples; torn ones are dropped. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <linux/types.h>
+
+#include "fed_records.h"
+#include "record/off_cpu.h"
+
+#define ID     77
+#define OTHERS 78
+
+/* A sample as the kernel writes it */
+struct ring_sample {
+	struct perf_event_header header;
+	uint64_t id, ip;
+	uint32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, res;
+	uint64_t period;
+	uint32_t raw_size;
+	struct frbpf_off_cpu raw;
+} __attribute__((packed, aligned(8)));
+
+#define FRONT offsetof(struct ring_sample, raw)
+
+static struct event events[] = { { .name = "cs" }, { .name = OFF_CPU_EVENT, .off_cpu = true } };
+static struct event_list list = { .v = events, .n = 2 };
+static uint64_t ids[] = { OTHERS, OTHERS + 1, ID, 0 }; /* of two targets, on one CPU */
+static struct session session = { .events = &list, .ids = ids, .n_targets = 2, .n_id_cpus = 1 };
+
+static struct ring_sample sample_of(uint16_t n_kernel, uint16_t n_user)
+{
+	struct ring_sample s = {
+		.header = { PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL, 0 },
+		.id = ID,
+		.ip = 1,
+		.pid = 2,
+		.tid = 3,
+		.time = 4,
+		.cpu = 5,
+		.period = 1,
+		.raw_size = FRBPF_OFF_CPU_HEAD + 8 * (n_kernel + n_user),
+		.raw = { .pid = 10, .tid = 11, .ns = 12, .n_kernel = n_kernel, .n_user = n_user },
+	};
+
+	for (int i = 0; i < n_kernel + n_user; i++)
+		s.raw.ips[i] = 100 + i;
+	s.header.size = FRONT + s.raw_size;
+	return s;
+}
+
+/* Returns the number of records that are left. */
+static size_t unpack(struct ring_sample *s)
+{
+	const struct perf_event_header *v = &s->header;
+
+	return off_cpu__unpack(&session, 0, &v, 1);
+}
+
+static void check_sample(uint16_t n_kernel, uint16_t n_user, const uint64_t *ips, size_t n_ips)
+{
+	struct ring_sample s = sample_of(n_kernel, n_user);
+	const uint64_t *at = (const uint64_t *)&s + 7; /* behind the period */
+
+	assert_int_equal(s.header.size % 8, 0);
+	assert_int_equal(unpack(&s), 1);
+	assert_int_equal(s.pid, 10);
+	assert_int_equal(s.tid, 11);
+	assert_int_equal(s.period, 12);
+	assert_int_equal(s.time, 4);
+	assert_int_equal(s.cpu, 5);
+	assert_int_equal(at[0], n_ips);
+	assert_memory_equal(at + 1, ips, n_ips * sizeof(*ips));
+	assert_int_equal(s.header.size, 8 * (8 + n_ips));
+	assert_int_equal(s.ip, n_user ? 100 + n_kernel : n_kernel ? 100 : 0);
+	assert_int_equal(s.header.misc, n_user ? PERF_RECORD_MISC_USER : PERF_RECORD_MISC_KERNEL);
+}
+
+static void becomes_a_sample_of_the_sleeper(void **state)
+{
+	const uint64_t kernel = PERF_CONTEXT_KERNEL, user = PERF_CONTEXT_USER;
+	uint64_t longest[FRBPF_OFF_CPU_KERNEL + FRBPF_OFF_CPU_USER + 2] = { kernel };
+	size_t n = 1;
+
+	for (int i = 0; i < FRBPF_OFF_CPU_KERNEL + FRBPF_OFF_CPU_USER; i++) {
+		if (i == FRBPF_OFF_CPU_KERNEL)
+			longest[n++] = user;
+		longest[n++] = 100 + i;
+	}
+	check_sample(0, 0, NULL, 0);
+	check_sample(1, 0, (uint64_t[]){ kernel, 100 }, 2);
+	check_sample(0, 2, (uint64_t[]){ user, 100, 101 }, 3);
+	check_sample(2, 1, (uint64_t[]){ kernel, 100, 101, user, 102 }, 5);
+	check_sample(FRBPF_OFF_CPU_KERNEL, FRBPF_OFF_CPU_USER, longest, n);
+}
+
+static void torn_ones_are_dropped(void **state)
+{
+	struct ring_sample s;
+
+	for (size_t size = 56; size < FRONT + FRBPF_OFF_CPU_HEAD + 24; size += 8) {
+		s = sample_of(1, 2);
+		s.header.size = size;
+		assert_int_equal(unpack(&s), 0);
+	}
+	s = sample_of(1, 2);
+	s.raw.n_user = 3;
+	assert_int_equal(unpack(&s), 0);
+	s = sample_of(FRBPF_OFF_CPU_KERNEL, FRBPF_OFF_CPU_USER);
+	s.raw.n_kernel++;
+	s.raw.n_user--;
+	assert_int_equal(unpack(&s), 0);
+	s = sample_of(1, 2);
+	s.raw_size = FRBPF_OFF_CPU_HEAD - 1;
+	assert_int_equal(unpack(&s), 0);
+	s.raw_size = UINT32_MAX;
+	assert_int_equal(unpack(&s), 0);
+}
+
+static void others_stay(void **state)
+{
+	struct ring_sample s = sample_of(1, 2), before;
+	const struct perf_event_header *v[3];
+	struct ring_sample torn = sample_of(1, 2), good = sample_of(1, 2);
+
+	s.id = OTHERS;
+	before = s;
+	torn.raw_size = 0;
+	v[0] = &s.header;
+	v[1] = &torn.header;
+	v[2] = &good.header;
+	assert_int_equal(off_cpu__unpack(&session, 0, v, 3), 2);
+	assert_memory_equal(&s, &before, sizeof(s));
+	assert_ptr_equal(v[1], &good.header);
+	list.n = 1; /* a session without the event */
+	assert_int_equal(unpack(&torn), 1);
+	list.n = 2;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(becomes_a_sample_of_the_sleeper),
+		cmocka_unit_test(torn_ones_are_dropped),
+		cmocka_unit_test(others_stay),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/types.h>
+#include <string.h>
+
+#include "fed_records.h"
+#include "perfdata/record.h"
+#include "record/off_cpu.h"
+
+#define RING_FIELDS (RECORD_SAMPLE_TYPE | PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW)
+#define FILE_FIELDS (RECORD_SAMPLE_TYPE | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN)
+#define MARKS	    2 /* PERF_CONTEXT_KERNEL, PERF_CONTEXT_USER */
+
+/* The begin of a sample with RING_FIELDS, and with FILE_FIELDS */
+struct off_cpu_sample {
+	struct perf_event_header header;
+	uint64_t id, ip;
+	uint32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, res;
+	uint64_t period;
+	union {
+		struct {
+			uint32_t raw_size;
+			uint8_t raw[]; /* struct frbpf_off_cpu */
+		};
+		struct {
+			uint64_t n_ips;
+			uint64_t ips[];
+		};
+	};
+};
+
+void off_cpu__init_attr(const struct record_opts *o, struct perf_event_attr *line,
+			struct off_cpu_opts *ret_opts)
+{
+	*ret_opts = (struct off_cpu_opts){
+		.wanted = true,
+		.least_ns = o->off_cpu_least,
+		.inherits = line->inherit,
+	};
+	*line = (struct perf_event_attr){
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_BPF_OUTPUT,
+		.size = line->size,
+		.sample_period = 1,
+		.sample_type = RING_FIELDS,
+		.read_format = line->read_format,
+		.disabled = 1,
+		/* not inherit: a program cannot write into inherited events */
+		.exclude_callchain_kernel = o->user_callchains,
+		.exclude_callchain_user = o->kernel_callchains,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = line->clockid,
+		.write_backward = line->write_backward,
+		.watermark = 1,
+		.wakeup_watermark = line->wakeup_watermark,
+	};
+}
+
+uint64_t event__file_fields(const struct event *ev)
+{
+	return ev->off_cpu ? FILE_FIELDS : ev->attr.sample_type;
+}
+
+/* Copy the frames with perf's marks before each part. Returns their number. */
+static uint64_t take_frames(const struct frbpf_off_cpu *r, uint64_t *ips)
+{
+	uint64_t n = 0;
+
+	if (r->n_kernel) {
+		ips[n++] = PERF_CONTEXT_KERNEL;
+		memcpy(ips + n, r->ips, r->n_kernel * sizeof(*ips));
+		n += r->n_kernel;
+	}
+	if (r->n_user) {
+		ips[n++] = PERF_CONTEXT_USER;
+		memcpy(ips + n, (const char *)r + FRBPF_OFF_CPU_HEAD + r->n_kernel * sizeof(*ips),
+		       r->n_user * sizeof(*ips));
+		n += r->n_user;
+	}
+	return n;
+}
+
+/* False: torn. */
+static bool unpack_sample(struct off_cpu_sample *s)
+{
+	uint64_t ips[FRBPF_OFF_CPU_KERNEL + FRBPF_OFF_CPU_USER + MARKS];
+	size_t room = s->header.size - offsetof(struct off_cpu_sample, raw), frames;
+	struct frbpf_off_cpu r;
+
+	if (s->header.size < offsetof(struct off_cpu_sample, raw) + FRBPF_OFF_CPU_HEAD ||
+	    s->raw_size < FRBPF_OFF_CPU_HEAD || s->raw_size > room)
+		return false;
+	memcpy(&r, s->raw, s->raw_size < sizeof(r) ? s->raw_size : sizeof(r));
+	frames = ((size_t)r.n_kernel + r.n_user) * sizeof(*ips);
+	if (r.n_kernel > FRBPF_OFF_CPU_KERNEL || r.n_user > FRBPF_OFF_CPU_USER ||
+	    frames > s->raw_size - FRBPF_OFF_CPU_HEAD)
+		return false;
+	s->pid = r.pid;
+	s->tid = r.tid;
+	s->period = r.ns;
+	s->header.misc = r.n_user ? PERF_RECORD_MISC_USER : PERF_RECORD_MISC_KERNEL;
+	s->n_ips = take_frames(&r, ips);
+	s->ip = 0;
+	if (s->n_ips) /* the innermost function of the program, as perf has it */
+		s->ip = r.n_user ? ips[s->n_ips - r.n_user] : ips[1];
+	memcpy(s->ips, ips, s->n_ips * sizeof(*ips));
+	s->header.size = offsetof(struct off_cpu_sample, ips) + s->n_ips * sizeof(*ips);
+	return true;
+}
+
+/* The id of its event on CPU number @c; 0: the session has none. */
+static uint64_t off_cpu_id(const struct session *s, size_t c)
+{
+	for (size_t e = 0; e < s->events->n; e++) {
+		size_t n;
+
+		if (s->events->v[e].off_cpu)
+			return session__event_ids(s, e, &n)[c < s->n_id_cpus ? c : 0];
+	}
+	return 0;
+}
+
+size_t off_cpu__unpack(const struct session *s, size_t c, const struct perf_event_header **v,
+		       size_t n)
+{
+	uint64_t id = off_cpu_id(s, c);
+	size_t kept = 0;
+
+	if (!id)
+		return n;
+	for (size_t i = 0; i < n; i++) {
+		if (v[i]->type != PERF_RECORD_SAMPLE || record__id(v[i]) != id ||
+		    unpack_sample((struct off_cpu_sample *)v[i]))
+			v[kept++] = v[i];
+	}
+	return kept;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The event offcpu-time of --off-cpu. A BPF program writes struct frbpf_off_cpu into the rings, in
+ * samples of the task that ran before. In files they are samples of the task that slept, as perf
+ * record has them: its period is the time off CPU, in ns, and its callchain is where it slept.
+ */
+#ifndef FRBPF_RECORD_OFF_CPU_H
+#define FRBPF_RECORD_OFF_CPU_H
+
+#include "record/session.h"
+
+#define OFF_CPU_EVENT "offcpu-time" /* as perf names it */
+
+/* Make its attr for rings out of @line: what the options @o of its line make of an event. */
+void off_cpu__init_attr(const struct record_opts *o, struct perf_event_attr *line,
+			struct off_cpu_opts *ret_opts);
+
+/* The fields that samples of @ev have in files: PERF_SAMPLE_*. */
+uint64_t event__file_fields(const struct event *ev);
+
+/*
+ * Make the samples of offcpu-time in @v, copies of records of CPU number @c, those of files: in
+ * place, and not larger. They have the ids of session__event_ids(). Returns the new number of
+ * records: torn ones are dropped.
+ */
+size_t off_cpu__unpack(const struct session *s, size_t c, const struct perf_event_header **v,
+		       size_t n);
+
+#endif
