@@ -18,6 +18,7 @@ setup() {
 
 teardown() {
 	[[ ! ${recorder:-} ]] || kill -INT "$recorder" 2>/dev/null || true
+	[[ ! ${switching:-} ]] || kill "$switching"
 	common_teardown
 }
 
@@ -138,6 +139,29 @@ daemon_pid() {
 	grep -q 'perf size limit reached (1024 KB), stopping session' "$BASE/session-small/output"
 	(($(stat -c %s "$BASE/session-small/perf.data") < 4000000))
 	perf_quiet script -i "$BASE/session-small/perf.data"
+}
+
+@test "every sample of a plain session has a name, from its first one on, also after a dump began another file" {
+	(while :; do "$WORKLOADS/pingpong" --loops 20000 >/dev/null; done) 3>&- &
+	switching=$!
+	sessions >"$RULES" <<-'END'
+		one -e sched:sched_switch -a -m 4M --switch-output
+		two -e sched:sched_switch -a -m 4M
+		three -e sched:sched_switch -a -m 4M
+	END
+	start
+	for _ in 1 2 3; do
+		frbpf dump --session one >/dev/null
+	done
+	frbpf stop
+	for file in "$BASE"/session-{one,two,three}/perf.data*; do
+		perf script -F comm,tid,time,event -i "$file" >"$BATS_TEST_TMPDIR/script" 2>/dev/null
+		grep -q 'sched_switch:' "$BATS_TEST_TMPDIR/script"
+		# perf shows a task without a name as its number
+		if grep '^ *:[0-9]' "$BATS_TEST_TMPDIR/script"; then
+			fail "$file"
+		fi
+	done
 }
 
 n_of_size() { # N: at least
