@@ -62,6 +62,28 @@ check_lines() {
 	((n > 80)) || fail "$n options"
 }
 
+@test "sessions that the kernel refuses are all named, by start and by load, and nothing runs" {
+	need_root
+	need_btf
+	local n
+	printf '[daemon]\nbase = %s\n' "$BASE" >"$RULES"
+	for n in {1..12}; do # no software event has a history of branches
+		one_session "$n" "-e cpu-clock $( ((n % 2)) || echo -b) -a --overwrite" >>"$RULES"
+	done
+	run -1 frbpf start --config "$RULES"
+	[[ $output == *"failed: session 's2': "*"remove -b"*"session 's12'"* ]] || fail "$output"
+	for n in {1..12}; do
+		if ((n % 2)); then
+			[[ $output != *"'s$n'"* ]] || fail "start names session s$n: $output"
+		else
+			[[ $output == *"'s$n'"* ]] || fail "start does not name session s$n: $output"
+		fi
+	done
+	run -1 frbpf load "$RULES"
+	[[ $output == *"error: session 's2': "*"'s4'"*"'s6'"*"'s8'"*"'s10'"*"'s12'"* ]] || fail "$output"
+	[[ ! $(daemons_of "$BASE") ]] || fail "a daemon runs"
+}
+
 # "LINE:COLUMN: error: WORDS" of each error in what a command has printed
 errors_of() { # TEXT
 	sed -nE 's/^[^ ]*\.conf:([0-9]+:[0-9]+: error: .*)/\1/p' <<<"$1"

@@ -335,25 +335,44 @@ static bool is_lack(int code)
 	return code == -ENOMEM || code == -EMFILE || code == -ENFILE;
 }
 
-/* Every session that cannot be opened is named, on a line of its own. */
+#define NAMES_ROOM 512 /* bytes of a message for names of sessions */
+
+/* Sessions that could not be opened */
+struct failures {
+	struct err *all; /* a line for each, and the names of those for which there is no room */
+	size_t n_named;
+	int first; /* the code of the first one; 0: none */
+};
+
+static void failures_add(struct failures *f, const char *name, int code, const struct err *err)
+{
+	size_t len = strlen(f->all->msg), room = sizeof(f->all->msg) - len;
+
+	if (!f->n_named && strlen(err->msg) + NAMES_ROOM < room)
+		snprintf(f->all->msg + len, room, "%s%s", len ? "\n" : "", err->msg);
+	else
+		snprintf(f->all->msg + len, room, "%s'%s'",
+			 f->n_named++ ? ", " : "\nalso not opened: session ", name);
+	f->first = f->first ?: code;
+}
+
+/* One that fails does not hide the others. */
 static int open_sessions(struct active_set *g, struct plan *plan, const struct active_set *old,
 			 const struct active_set_env *env, struct err *err)
 {
-	int failed = 0;
+	struct failures failed = { .all = err };
 
-	for (size_t i = 0; i < g->rules->n_sessions && !is_lack(failed); i++) {
-		struct err others = *err;
-		int code = open_session(&g->rules->sessions[i], &plan->sessions[i], old, env, err,
-					&g->dumpers[i]);
+	*err = (struct err){ 0 };
+	for (size_t i = 0; i < g->rules->n_sessions && !is_lack(failed.first); i++) {
+		const struct session_conf *conf = &g->rules->sessions[i];
+		struct err one = { 0 };
+		int code = open_session(conf, &plan->sessions[i], old, env, &one, &g->dumpers[i]);
 
 		g->n_dumpers++;
-		if (code && failed)
-			err_prefix(err, code, "%s\n", others.msg);
-		else if (failed)
-			*err = others;
-		failed = failed ?: code;
+		if (code)
+			failures_add(&failed, conf->name, code, &one);
 	}
-	return failed;
+	return failed.first;
 }
 
 int active_set__make(struct ruleset *rs, struct plan *plan, struct active_set *old,
