@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct buf text = { (char *)data, size, size };
 	const uint64_t addrs[] = { 0x1000, UINT64_MAX };
 	struct symbol_table t = { 0 };
-	uint64_t start;
+	struct kernel_text kernel = { 0 };
 
 	if (!text_symbols__perf_map(&text, &t))
 		look_up(&t, 0x1000);
@@ -35,10 +35,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!text_symbols__perf_map(&text, &t))
 		look_up(&t, UINT64_MAX);
 	t = (struct symbol_table){ 0 };
-	if (!text_symbols__kallsyms(&text, TEXT_SYMBOLS_ANY, &t, &start))
-		look_up(&t, start);
+	if (!text_symbols__kallsyms(&text, TEXT_SYMBOLS_ANY, &t, &kernel))
+		look_up(&t, kernel.start);
 	t = (struct symbol_table){ 0 };
-	if (!text_symbols__kallsyms(&text, "module", &t, &start))
-		look_up(&t, start);
+	if (!text_symbols__kallsyms(&text, "module", &t, &kernel))
+		look_up(&t, kernel.start);
 	return 0;
 }

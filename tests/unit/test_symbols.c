@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -20,6 +21,7 @@
 #include "perfdata/record.h"
 #include "sideband/proc_scan.h"
 #include "symbols/demangle.h"
+#include "symbols/kernel_symbols.h"
 #include "symbols/module.h"
 #include "symbols/symbols.h"
 #include "symbols/text_symbols.h"
@@ -190,13 +192,15 @@ static void test_kallsyms(void **state)
 			    "ffffffffc0001000 t other\t[nf_tables_set]\n"
 			    "garbage\n"
 			    "12345678123456781 T too_long\n"
+			    "ffffffff81008000 T _etext\n"
 			    "ffffffff81009000 T last");
 	struct symbol_table t = { 0 };
-	uint64_t start;
+	struct kernel_text kernel = { 0 };
 
-	assert_int_equal(text_symbols__kallsyms(&b, NULL, &t, &start), 0);
+	assert_int_equal(text_symbols__kallsyms(&b, NULL, &t, &kernel), 0);
 	assert_int_equal(symbol_table__finish(&t), 0);
-	assert_int_equal(start, 0xffffffff81000000);
+	assert_int_equal(kernel.start, 0xffffffff81000000);
+	assert_int_equal(kernel.end, 0xffffffff81008000);
 	assert_symbol(&t, 0xffffffff81001fff, "__pi_memcpy");
 	assert_symbol(&t, 0xffffffff81002001, "some_data");
 	assert_symbol(&t, 0xffffffff81009fff, "last");
@@ -204,12 +208,60 @@ static void test_kallsyms(void **state)
 	assert_symbol(&t, 0xffffffffc0000000, NULL);
 	symbol_table__free(&t);
 
-	assert_int_equal(text_symbols__kallsyms(&b, "nf_tables", &t, &start), 0);
+	assert_int_equal(text_symbols__kallsyms(&b, "nf_tables", &t, &kernel), 0);
 	assert_int_equal(symbol_table__finish(&t), 0);
 	assert_symbol(&t, 0xffffffffc0000008, "nft_do_chain");
 	assert_int_equal(t.n, 1);
 	symbol_table__free(&t);
 	buf__free(&b);
+}
+
+/* Addresses in two functions of the running kernel, its own one and another, as /proc/kallsyms has them. */
+static bool kernel_addresses(uint64_t v[static 2])
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/kallsyms", "re");
+	unsigned long long addr;
+	char line[512], name[256];
+
+	v[0] = v[1] = 0;
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%llx %*c %255s", &addr, name) != 2 || !addr)
+			continue;
+		if (!strcmp(name, "do_exit"))
+			v[0] = addr + 8;
+		else if (!strcmp(name, "vfs_read"))
+			v[1] = addr + 8;
+	}
+	return v[0] && v[1];
+}
+
+/* What was found once is known without /proc/kallsyms, which cannot be opened then. */
+static void test_running_kernel(void **state)
+{
+	uint64_t v[2], other;
+	struct symbol_table t = { 0 };
+	struct rlimit old, none;
+
+	if (!kernel_addresses(v)) {
+		print_message("kallsyms hides addresses here\n");
+		skip();
+	}
+	assert_null(kernel_symbols__read_running(v, 2, &t));
+	assert_symbol(&t, v[0], "do_exit");
+	symbol_table__free(&t);
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none = (struct rlimit){ 0, old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	other = v[0] + 1;
+	const char *why = kernel_symbols__read_running(v, 2, &t);
+	const char *why_other = kernel_symbols__read_running(&other, 1, &(struct symbol_table){ 0 });
+	setrlimit(RLIMIT_NOFILE, &old);
+	assert_null(why);
+	assert_non_null(why_other);
+	assert_symbol(&t, v[0], "do_exit");
+	assert_symbol(&t, v[1], "vfs_read");
+	symbol_table__free(&t);
 }
 
 static void test_perf_map(void **state)
@@ -479,6 +531,7 @@ int main(void)
 		cmocka_unit_test(test_aliases),
 		cmocka_unit_test(test_empty_table),
 		cmocka_unit_test(test_kallsyms),
+		cmocka_unit_test(test_running_kernel),
 		cmocka_unit_test(test_perf_map),
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_names),

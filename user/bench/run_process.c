@@ -168,8 +168,10 @@ static json_t *summary__load(int dir, struct err *err)
 	_cleanup_close_ int fd =
 		openat(dir, "summary.json", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	json_error_t why;
+	struct buf text = { 0 };
 	struct stat st;
 	json_t *root;
+	int code;
 
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		err_set(err, -errno, "summary.json: %s", strerror(errno));
@@ -179,7 +181,14 @@ static json_t *summary__load(int dir, struct err *err)
 		err_set(err, -EINVAL, "summary.json: not a file of ours");
 		return NULL;
 	}
-	root = json_loadfd(fd, 0, &why);
+	code = buf__read_fd(&text, fd, SUMMARY_MAX);
+	if (code) {
+		err_set(err, code, "summary.json: %s", strerror(-code));
+		buf__free(&text);
+		return NULL;
+	}
+	root = json_loadb(text.len ? text.data : "", text.len, 0, &why);
+	buf__free(&text);
 	if (!root)
 		err_set(err, -EINVAL, "summary.json: line %d: %s", why.line, why.text);
 	return root;

@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "cmd/incidents.h"
+#include "common/buf.h"
 #include "common/dump_name.h"
+#include "dump/base/manifest.h"
 #include "dump/incident/incident.h"
 
 #define SUFFIX ".json"
@@ -135,17 +137,28 @@ json_t *incidents__manifest(const struct incidents *v, size_t i, struct err *err
 
 json_t *incidents__parse_manifest(int fd, const char *path, const char *dir, struct err *err)
 {
+	struct buf text = { 0 };
 	json_error_t why;
-	json_t *m = json_loadfd(fd, 0, &why);
+	json_t *m = NULL;
+	int code = buf__read_fd(&text, fd, MANIFEST_MAX);
 
 	close(fd);
+	if (code) {
+		err_set(err, code, "%s: %s", path, strerror(-code));
+		goto out;
+	}
+	/* not json_loadfd(): it makes a system call for each byte */
+	m = json_loadb(text.len ? text.data : "", text.len, 0, &why);
 	if (json_is_object(m)) {
 		mark_gone(dir, m);
-		return m;
+		goto out;
 	}
 	json_decref(m);
+	m = NULL;
 	err_set(err, -EINVAL, "%s:%d: %s", path, why.line, why.text);
-	return NULL;
+out:
+	buf__free(&text);
+	return m;
 }
 
 json_t *incidents__read_manifest(const char *path, const char *dir, struct err *err)

@@ -3,12 +3,16 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define HASH_NONFATAL_OOM 1 /* hh.tbl is NULL then */
+#include <uthash.h>
 
 #include "common/buf.h"
 #include "common/cleanup.h"
@@ -34,23 +38,19 @@ static bool same_id(const struct build_id *a, const struct build_id *b)
 struct kallsyms {
 	const char *module;
 	struct symbol_table *table;
-	uint64_t text; /* 0: not seen yet */
+	struct kernel_text text;
 };
 
 static int add_kallsyms(const struct buf *text, void *arg)
 {
 	struct kallsyms *k = arg;
-	uint64_t start;
-	int err = text_symbols__kallsyms(text, k->module, k->table, &start);
 
-	if (!k->text)
-		k->text = start;
-	return err;
+	return text_symbols__kallsyms(text, k->module, k->table, &k->text);
 }
 
-/* Read the table from @path, and the address of its _text. */
+/* Read the table from @path, and where the kernel is. */
 static const char *read_kallsyms(const char *path, const char *module, struct symbol_table *ret,
-				 uint64_t *ret_text)
+				 struct kernel_text *ret_text)
 {
 	struct symbol_table t = { .wanted = TAKE_PTR(ret->wanted) };
 	struct kallsyms k = { .module = module, .table = &t };
@@ -93,8 +93,8 @@ const char *kernel_symbols__read(uint64_t text, const struct build_id *id, struc
 	struct build_id running = { 0 };
 	struct symbol_table t = { 0 };
 	const char *path = KALLSYMS, *why;
+	struct kernel_text there = { 0 };
 	char kept[PATH_MAX];
-	uint64_t there = 0;
 
 	if (!text)
 		return "the recorder was not shown the kernel's addresses";
@@ -106,29 +106,96 @@ const char *kernel_symbols__read(uint64_t text, const struct build_id *id, struc
 	why = read_kallsyms(path, NULL, &t, &there);
 	if (why)
 		return path == kept ? "is not the running one" : why;
-	if (!there || (!id->size && there != text)) {
+	if (!there.start || (!id->size && there.start != text)) {
 		symbol_table__free(&t);
-		return !there ? hidden : "has no build id and is not the running one";
+		return !there.start ? hidden : "has no build id and is not the running one";
 	}
 	*ret = t;
-	*ret_delta = there - text;
+	*ret_delta = there.start - text;
 	return NULL;
+}
+
+/*
+ * Addresses in the running kernel that were looked up before, without modules: these come and go. Stacks have the same
+ * ones again and again, and to read all symbols takes a tenth of a second.
+ */
+struct known_address {
+	uint64_t addr, start;
+	UT_hash_handle hh;
+	char name[];
+};
+
+#define KNOWN_MAX 16384
+
+static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct known_address *known;
+
+/* Make a table of the symbols at @addrs. 0; -ENOENT: not all are known; -ENOMEM. The lock is held. */
+static int copy_known(const uint64_t *addrs, size_t n, struct symbol_table *ret)
+{
+	struct known_address *k;
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		HASH_FIND(hh, known, &addrs[i], sizeof(addrs[i]), k);
+		err = k ? symbol_table__add(ret, k->start, 0, 0, k->name, strlen(k->name), SYMBOL_KALLSYMS)
+			: -ENOENT;
+	}
+	return err ?: symbol_table__finish(ret);
+}
+
+/* What cannot be kept is looked up again. The lock is held. */
+static void keep_known(uint64_t addr, const struct symbol *s)
+{
+	struct known_address *k;
+	size_t len = strlen(s->name) + 1;
+
+	HASH_FIND(hh, known, &addr, sizeof(addr), k);
+	if (k || HASH_COUNT(known) >= KNOWN_MAX)
+		return;
+	k = calloc(1, sizeof(*k) + len);
+	if (!k)
+		return;
+	k->addr = addr;
+	k->start = s->start;
+	memcpy(k->name, s->name, len);
+	HASH_ADD(hh, known, addr, sizeof(k->addr), k);
+	if (!k->hh.tbl)
+		free(k);
 }
 
 const char *kernel_symbols__read_running(const uint64_t *addrs, size_t n, struct symbol_table *ret)
 {
 	struct symbol_table t = { 0 };
+	struct kernel_text text;
+	const struct symbol *s;
 	const char *why;
-	uint64_t text;
+	int err;
 
-	if (symbol_table__want(&t, addrs, n))
+	pthread_mutex_lock(&known_lock);
+	err = copy_known(addrs, n, &t);
+	pthread_mutex_unlock(&known_lock);
+	if (!err) {
+		*ret = t;
+		return NULL;
+	}
+	symbol_table__free(&t);
+	if (err == -ENOMEM || symbol_table__want(&t, addrs, n))
 		return no_memory;
 	why = read_kallsyms(KALLSYMS, TEXT_SYMBOLS_ANY, &t, &text);
-	if (why)
+	if (why) {
 		symbol_table__free(&t);
-	else
-		*ret = t;
-	return why;
+		return why;
+	}
+	pthread_mutex_lock(&known_lock);
+	for (size_t i = 0; i < n; i++) {
+		s = symbol_table__find(&t, addrs[i]);
+		if (s && s->start >= text.start && addrs[i] < text.end)
+			keep_known(addrs[i], s);
+	}
+	pthread_mutex_unlock(&known_lock);
+	*ret = t;
+	return NULL;
 }
 
 /* Get the address of a loaded module; false: it is not loaded, or hidden. */
@@ -173,8 +240,9 @@ const char *kernel_symbols__read_module(const char *name, uint64_t start, const 
 					struct symbol_table *ret, uint64_t *ret_delta)
 {
 	size_t len = strcspn(++name, "]");
+	struct kernel_text text;
 	char bare[128];
-	uint64_t there, text;
+	uint64_t there;
 	const char *why;
 
 	if (len >= sizeof(bare) || !module_start(name, len, &there))

@@ -137,12 +137,14 @@ int symbols__expect(struct symbols *s, const struct task_model *tasks,
 	uint64_t *v;
 
 	if (kernel) {
+		s->only_expected = true;
+		if (map && kernel_kind(map) == MODULE_KSYMBOL) /* the map has the name */
+			return 0;
 		v = reallocarray(s->expected, s->n_expected + 1, sizeof(*v));
 		if (!v)
 			return -ENOMEM;
 		s->expected = v;
 		v[s->n_expected++] = addr;
-		s->only_expected = true;
 		return 0;
 	}
 	if (!map)

@@ -43,8 +43,15 @@ static bool in_module(const char *p, const char *end, const char *module)
 	       p[len + 1] == ']';
 }
 
+static bool is_name(const char *p, const char *end, const char *name)
+{
+	size_t len = strlen(name);
+
+	return (size_t)(end - p) == len && !memcmp(p, name, len);
+}
+
 static int add_kallsyms_line(const char *p, const char *end, const char *module,
-			     struct symbol_table *t, uint64_t *text)
+			     struct symbol_table *t, struct kernel_text *text)
 {
 	const char *name, *name_end;
 	uint64_t addr;
@@ -60,9 +67,10 @@ static int add_kallsyms_line(const char *p, const char *end, const char *module,
 		;
 	if (!in_module(p, end, module))
 		return 0;
-	if (!*text && ((name_end - name == 5 && !memcmp(name, "_text", 5)) ||
-		       (name_end - name == 6 && !memcmp(name, "_stext", 6))))
-		*text = addr;
+	if (!text->start && (is_name(name, name_end, "_text") || is_name(name, name_end, "_stext")))
+		text->start = addr;
+	else if (is_name(name, name_end, "_etext"))
+		text->end = addr;
 	/* data symbols are taken, too, as in perf: they end the function before them */
 	if (!strchr("tTwWdDbB", type))
 		return 0;
@@ -70,17 +78,15 @@ static int add_kallsyms_line(const char *p, const char *end, const char *module,
 }
 
 int text_symbols__kallsyms(const struct buf *text, const char *module, struct symbol_table *t,
-			   uint64_t *ret_text)
+			   struct kernel_text *ret)
 {
 	const char *end = text->data + text->len, *line, *eol;
-	uint64_t start = 0;
 	int err = 0;
 
 	for (line = text->data; line < end && !err; line = eol + 1) {
 		eol = memchr(line, '\n', end - line) ?: end;
-		err = add_kallsyms_line(line, eol, module, t, &start);
+		err = add_kallsyms_line(line, eol, module, t, ret);
 	}
-	*ret_text = start;
 	return err;
 }
 

@@ -11,13 +11,19 @@
 
 #define TEXT_SYMBOLS_ANY "*"
 
+/* Where the kernel's code is, without modules; 0: not seen, or hidden. */
+struct kernel_text {
+	uint64_t start; /* of _text or _stext: differs from boot to boot */
+	uint64_t end;	/* _etext */
+};
+
 /*
  * Add the symbols in lines "ADDRESS TYPE NAME [MODULE]" to @t. @module: NULL: those of the kernel
- * itself; TEXT_SYMBOLS_ANY: all; else those of one module. *ret_text: address of _text (or _stext),
- * to compare it with that of another boot; 0: not in @text, or hidden. 0 or -ENOMEM.
+ * itself; TEXT_SYMBOLS_ANY: all; else those of one module. Sets the members of @ret that @text has.
+ * 0 or -ENOMEM.
  */
 int text_symbols__kallsyms(const struct buf *text, const char *module, struct symbol_table *t,
-			   uint64_t *ret_text);
+			   struct kernel_text *ret);
 
 /* Add the lines "START SIZE NAME", both numbers in hex, to @t; others are skipped. 0 or -ENOMEM. */
 int text_symbols__perf_map(const struct buf *text, struct symbol_table *t);

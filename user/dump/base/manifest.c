@@ -17,7 +17,6 @@
 #include "dump/window/recorded_ends.h"
 #include "rules/units.h"
 
-#define MANIFEST_MAX (16 << 20) /* bytes; our manifests are far smaller */
 
 static json_t *json_u64(uint64_t v)
 {
@@ -337,8 +336,7 @@ static json_t *json_triggers(const struct incident *inc, const struct incident_t
 	return list;
 }
 
-/* NULL: it does not exist or cannot be read. */
-static json_t *load_manifest(const struct base_dir *base, const char *name)
+json_t *manifest__load(const struct base_dir *base, const char *name)
 {
 	char path[PATH_MAX + 64];
 	struct buf text = { 0 };
@@ -375,7 +373,7 @@ int manifest__edit(const struct base_dir *base, const char *name, manifest_edit_
 	int code;
 
 	base_dir__lock_manifests();
-	j = load_manifest(base, name);
+	j = manifest__load(base, name);
 	code = json_is_object(j) ? edit(j, arg) : -ENOENT;
 	if (code == -ENOMEM)
 		no_memory(name, err);
@@ -417,7 +415,7 @@ static int keep_ends(json_t *manifest, const json_t *old, const char *list)
 /* Keep what was added to a manifest after it was first written. 0 or -ENOMEM. */
 static int keep_added(json_t *manifest, const struct base_dir *base, const struct incident *inc)
 {
-	json_t *old = inc->listed ? load_manifest(base, inc->name) : NULL;
+	json_t *old = inc->listed ? manifest__load(base, inc->name) : NULL;
 	json_t *list = json_object_get(old, "suppressed"), *why = json_object_get(old, "why");
 	int err = json_object_set_new(manifest, "suppressed",
 				      json_is_array(list) ? json_incref(list) : json_array());

@@ -13,6 +13,7 @@
 #include "dump/incident/incident.h"
 
 #define MANIFEST_SCHEMA 1
+#define MANIFEST_MAX    (16 << 20) /* bytes; ours are far smaller */
 
 /*
  * Write the draft of the manifest of a FROZEN incident: everything except the results of its
@@ -28,6 +29,9 @@ int manifest__draft(const struct base_dir *base, const struct incident *inc, con
  */
 int manifest__write(const struct base_dir *base, struct incident *inc, const char *hostname,
 		    struct err *err);
+
+/* Read the manifest of the incident @name. Owned by the caller; NULL: it does not exist or cannot be read. */
+json_t *manifest__load(const struct base_dir *base, const char *name);
 
 /*
  * Format a time as in manifests: {"utc", "monotonic_ns"}. Owned by the caller; NULL: out of memory.

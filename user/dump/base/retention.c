@@ -7,11 +7,10 @@
 #include "common/cleanup.h"
 #include "dump/base/base_clock.h"
 #include "dump/base/base_scan.h"
+#include "dump/base/manifest.h"
 #include "dump/base/removal_log.h"
 #include "dump/base/retention.h"
 #include "rules/units.h"
-
-#define MANIFEST_MAX (16 << 20)
 
 /* The order of removal. */
 enum rank {
@@ -32,23 +31,10 @@ struct kept {
 	const char *why; /* reason of removal; NULL: it stays */
 };
 
-static json_t *read_kept_manifest(const struct base_dir *b, const char *name)
-{
-	char path[PATH_MAX + 64];
-	struct buf text = { 0 };
-	json_t *j = NULL;
-
-	snprintf(path, sizeof(path), "%s/incidents/%s.json", b->path, name);
-	if (buf__read_file(&text, path, MANIFEST_MAX) == 0 && text.len)
-		j = json_loadb(text.data, text.len, 0, NULL);
-	buf__free(&text);
-	return j;
-}
-
 /* @now is CLOCK_REALTIME, which gives the age of a manifest without a time of the base's clock. */
 static void read_kept(const struct base_scan *s, uint64_t now, struct kept *k)
 {
-	json_t *m = read_kept_manifest(s->b, k->inc->name);
+	json_t *m = manifest__load(s->b, k->inc->name);
 	const json_t *t = json_array_get(json_object_get(m, "triggers"), 0);
 	const json_t *subject = json_object_get(t, "subject"),
 		     *time = json_object_get(m, "base_ns");
