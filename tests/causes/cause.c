@@ -65,8 +65,9 @@ static int run(const struct cause_case *c, long ms)
 	       c->cause, s.subject, s.culprit);
 	for (int k = 1; k < EQUALS && s.culprits[k]; k++)
 		printf(", %d", s.culprits[k]);
-	printf("], \"from\": %llu.%09llu, "
+	printf("]%s, \"from\": %llu.%09llu, "
 	       "\"to\": %llu.%09llu}\n",
+	       s.others_idle ? ", \"others_idle\": true" : "",
 	       (unsigned long long)s.from / 1000000000, (unsigned long long)s.from % 1000000000,
 	       (unsigned long long)s.to / 1000000000, (unsigned long long)s.to % 1000000000);
 	return 0;

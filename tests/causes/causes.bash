@@ -25,6 +25,18 @@ remove_quota_group() {
 	quota_group=
 }
 
+# Runs a command while those processes rest that keep the CPUs from idling: $spinners, pids separated by blanks.
+without_spinners() { # COMMAND...
+	local status
+	# shellcheck disable=SC2086 # several words
+	[[ ! ${spinners-} ]] || kill -STOP $spinners
+	"$@"
+	status=$?
+	# shellcheck disable=SC2086
+	[[ ! ${spinners-} ]] || kill -CONT $spinners
+	return $status
+}
+
 # One cause after the other, each a line of JSON. On a busy machine waiting for a CPU is the truth of whatever computes: so
 # they come before everything else, those that need the fair class by their session's weight.
 run_causes() { # NAME...
@@ -40,6 +52,7 @@ run_causes() { # NAME...
 			timeout -k 5 20 setsid -w sh -c 'echo -20 2>/dev/null >/proc/self/autogroup
 				exec nice -n -20 "$1" "$2"' - "$WORKLOADS/cause" "$name"
 			;;
+		pinned) without_spinners timeout -k 5 20 chrt -r 1 "$WORKLOADS/cause" --ms 200 pinned ;;
 		*) timeout -k 5 20 chrt -r 1 "$WORKLOADS/cause" "$name" ;;
 		esac || cause_failed "$name" $?
 	done
@@ -56,8 +69,8 @@ record_causes() { # FILE TRUTH NAME...
 	shift 2
 	timer=$(awk '$3 == "sched_cfs_period_timer" && $1 !~ /^0+$/ {print "0x" $1; exit}' /proc/kallsyms)
 	[[ ! $timer ]] || quota=(-e timer:hrtimer_expire_entry --filter "function == $timer")
-	export -f run_causes cause_failed
-	export WORKLOADS quota_group
+	export -f run_causes cause_failed without_spinners
+	export WORKLOADS quota_group spinners
 	timeout -k 5 120 perf record -q -k CLOCK_MONOTONIC -o "$file" -m 8M -a -g -e sched:sched_switch -e sched:sched_waking \
 		"${quota[@]}" -e sched:sched_wakeup -e sched:sched_wakeup_new -e sched:sched_migrate_task -e signal:signal_generate \
 		-e irq:irq_handler_entry -e irq:irq_handler_exit -e irq:softirq_entry -e irq:softirq_exit \
@@ -75,7 +88,7 @@ why_of() {
 	timeout -k 5 60 "$FRBPF" why -i "$file" --tid "${BASH_REMATCH[1]}" --from "${BASH_REMATCH[2]}" --to "${BASH_REMATCH[3]}" "$@"
 }
 
-# right: culprit and cause. incomplete: the culprit is in the tree with a quarter of the time or more, but is not the
+# right: culprit and cause, and that other CPUs idled if they did. incomplete: the culprit is in the tree with a quarter of the time or more, but is not the
 # verdict. unknown: it says so. wrong: all else.
 judge() { # FILE LINE-OF-TRUTH
 	local answer
@@ -83,7 +96,9 @@ judge() { # FILE LINE-OF-TRUTH
 	jq -r --argjson truth "$2" '
 		[.. | objects | select(.type) |
 			select((.task.tid, .behind.tid, .waker.tid, .sender.tid, .owner.tid) as $t | $truth.culprits | index($t)) | .ns] as $in_tree |
-		if .cause == $truth.cause and (.culprit.tid as $t | $truth.culprits | index($t)) then "right"
+		([.. | objects | select(.type == "queued") | .idle_elsewhere_ns] | add // 0) as $idle |
+		if $truth.others_idle and $idle * 2 < .of_ns then "incomplete"
+		elif .cause == $truth.cause and (.culprit.tid as $t | $truth.culprits | index($t)) then "right"
 		elif .cause == "unknown" then "unknown"
 		elif ($in_tree | max // 0) * 4 >= .of_ns and ($truth.culprits[0] != $truth.subject) then "incomplete"
 		elif $truth.culprits[0] == $truth.subject and

@@ -28,6 +28,7 @@ struct stage {
 	atomic_int next;  /* of culprits */
 	atomic_bool stop;
 	char *memory;
+	bool others_idle; /* the other CPUs idled meanwhile: a part of the truth */
 	volatile pid_t subject, culprit, culprits[EQUALS];
 	uint64_t from, to;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Causes between threads and processes. */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -143,6 +144,36 @@ static void rt_hog(struct stage *s)
 	compute(s->ns / 20);
 	end(s);
 	pthread_join(h, NULL);
+}
+
+/* Time for which CPUs other than @but have idled, by /proc/stat; in its ticks */
+static unsigned long long idle_ticks(int but)
+{
+	unsigned long long sum = 0, idle;
+	FILE *f = fopen("/proc/stat", "re");
+	char line[512];
+	int cpu;
+
+	if (!f)
+		die("/proc/stat");
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "cpu%d %*u %*u %*u %llu", &cpu, &idle) == 2 && cpu != but)
+			sum += idle;
+	fclose(f);
+	return sum;
+}
+
+/* It may run on one CPU only, whose owner takes its time, while others have nothing to do. */
+static void pinned(struct stage *s)
+{
+	unsigned long long before = idle_ticks(s->cpu), ticks;
+
+	rt_hog(s);
+	ticks = idle_ticks(s->cpu) - before;
+	errno = EBUSY;
+	if (ticks * 1000000000 / sysconf(_SC_CLK_TCK) < (s->to - s->from) * 3 / 4)
+		not_here("no other CPU idles");
+	s->others_idle = true;
 }
 
 static void *equal(void *arg)
@@ -455,6 +486,7 @@ const struct cause_case thread_cases[] = {
 	{ "convoy", "own-timer", convoy },
 	{ "inversion", "cpu", inversion },
 	{ "rt-hog", "cpu", rt_hog },
+	{ "pinned", "cpu", pinned },
 	{ "many-equals", "cpu-many", many_equals },
 	{ "weight", "cpu", weight },
 	{ "server", "own-timer", one_server },

@@ -42,6 +42,7 @@ need_recording() {
 	need_tracepoints
 	need_fifo
 	keep_cpus_awake
+	spinners=${awake_pids[*]}
 }
 
 @test "why finds the culprit behind a lock, a server, a child, a signal" {
@@ -56,6 +57,12 @@ need_recording() {
 	record_causes a.data truth rt-hog inversion own-sleep own-compute timeout
 	same "causes" "$(wc -l <truth)" 5
 	expect_right a.data truth
+}
+
+@test "why tells that other CPUs idled while a pinned task waited for its own" {
+	need_recording
+	record_possible pinned
+	[[ $(why_of a.data "$(<truth)") == *", while CPU "*" idled"* ]] || fail "$(why_of a.data "$(<truth)")"
 }
 
 # Causes that some machines cannot provoke: those that are there must be right, and there must be at least one.
