@@ -143,33 +143,42 @@ static __always_inline void stay_begin(struct task_struct *task, __u64 now)
 	s->user_bytes = bytes > 0 ? bytes : 0;
 }
 
+/* A bound that the verifier of 6.1 forgets unless it is checked where it is needed. */
+#define AT_MOST(n_, most_)                                                                         \
+	({                                                                                         \
+		barrier_var(n_);                                                                   \
+		(n_) <= (most_);                                                                   \
+	})
+
 /* @task is about to run. */
 static __always_inline void stay_write(void *ctx, struct task_struct *task, const struct stay *s,
 				       __u64 ns)
 {
-	__u64 kernel_bytes = 0, user_bytes = s->user_bytes, pid, tid;
+	__u64 kernel_bytes = 0, user_bytes = s->user_bytes, size, pid, tid;
 	struct frbpf_off_cpu *r;
 	__u32 zero = 0;
 	long bytes;
 
 	r = bpf_map_lookup_elem(&records, &zero);
-	if (!r || user_bytes > sizeof(s->user))
+	if (!r)
 		return;
 	if (with_kernel) {
 		bytes = bpf_get_task_stack(task, r->ips, FRBPF_OFF_CPU_KERNEL * sizeof(__u64), 0);
 		kernel_bytes = bytes > 0 ? bytes : 0;
 	}
-	if (kernel_bytes > FRBPF_OFF_CPU_KERNEL * sizeof(__u64))
-		return;
-	bpf_probe_read_kernel((void *)r->ips + kernel_bytes, user_bytes, s->user);
 	task_pids(task, &pid, &tid);
 	r->pid = pid;
 	r->tid = tid;
 	r->ns = ns;
 	r->n_kernel = kernel_bytes / sizeof(__u64);
 	r->n_user = user_bytes / sizeof(__u64);
-	bpf_perf_event_output(ctx, &out, BPF_F_CURRENT_CPU, r,
-			      FRBPF_OFF_CPU_HEAD + kernel_bytes + user_bytes);
+	if (!AT_MOST(kernel_bytes, FRBPF_OFF_CPU_KERNEL * sizeof(__u64)) ||
+	    !AT_MOST(user_bytes, sizeof(s->user)))
+		return;
+	bpf_probe_read_kernel((void *)r->ips + kernel_bytes, user_bytes, s->user);
+	size = FRBPF_OFF_CPU_HEAD + kernel_bytes + user_bytes;
+	if (AT_MOST(size, sizeof(*r)))
+		bpf_perf_event_output(ctx, &out, BPF_F_CURRENT_CPU, r, size);
 }
 
 /* If the task was switched out meanwhile, no program saw the end of this sleep: see waits.bpf.h. */
