@@ -161,8 +161,8 @@ static __always_inline __u64 request_dev(struct request *rq)
 #define REQ_OP_MASK 0xff
 
 /*
- * Convert to enum frbpf_blkio_op. The numbers used here have not changed since 4.10; that of
- * @zone_append has.
+ * Convert to enum frbpf_blkio_op. The numbers used here have not changed since 4.10, except for
+ * @zone_append.
  */
 static __always_inline __u64 request_op(__u32 cmd_flags, __u32 zone_append)
 {

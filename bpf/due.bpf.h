@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Looks at pending events whose table does not lead to their tasks: spans, and calls of functions.
- * Only an iterator over tasks gets at the values and the stack of a task. So a look has two passes:
+ * Only an iterator over tasks gets at the values and the stack of a task. So a look has these passes:
  *
  *	1. over the table: collects the events that have lasted long enough ("due"), by the task
  *	   that began each of them
  *	2. over all tasks: runs the rules for the due events of each
- *	3. over what is left, of tasks that have ended: the same, if the source wants that
+ *	3. over due events of tasks that have ended: the same, if the source wants that
  *
  * Most looks find nothing due, and end after the first pass.
  */
@@ -105,7 +105,7 @@ static __always_inline void due_run(struct match *m)
 		due_fired = true;
 }
 
-/* Run the rules for the event with index @at - 1. Returns that of the next one. */
+/* Run the rules for the event with index @at - 1. Returns the next index, plus 1; 0: no more. */
 __noinline __u32 due_one(__u32 at, struct match *m, __u64 sp)
 {
 	struct due *due;

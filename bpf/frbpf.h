@@ -142,7 +142,7 @@ enum frbpf_syscall_field {
 enum frbpf_call_peer {
 	FRBPF_CALL_NO_PEER,
 	FRBPF_CALL_ADDRESS, /* struct sockaddr at the second argument, of the length of the third */
-	FRBPF_CALL_SENDTO,  /* at the fifth; without it that of the socket */
+	FRBPF_CALL_SENDTO,  /* at the fifth; without it, the peer of the socket */
 	FRBPF_CALL_SOCKET,  /* the first argument is a socket, which knows it */
 	FRBPF_CALL_ACCEPTED, /* so is the return value */
 };
@@ -239,7 +239,7 @@ struct frbpf_cgroup_path {
 	char text[FRBPF_PATH_LEN];
 };
 
-/* `per`: what has a cooldown or count of its own. */
+/* `per`: what cooldowns and counts are kept apart for. */
 enum frbpf_per {
 	FRBPF_PER_RULE,
 	FRBPF_PER_PROCESS,
@@ -636,7 +636,7 @@ struct frbpf_bank {
 	struct frbpf_prefilter prefilter;
 };
 
-/* The tasks that rules are confined to. Others are no subjects, and are not counted. */
+/* The tasks that rules are confined to. Others are never subjects, and are not counted. */
 enum frbpf_scope {
 	FRBPF_SCOPE_ALL,
 	FRBPF_SCOPE_TASKS,  /* those in the scope map: see bpf/scope.bpf.c */

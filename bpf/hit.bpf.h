@@ -231,7 +231,7 @@ static __always_inline bool hit_of_current(void)
 	return subject_arg < 0 && subject_pid_arg < 0 && !subject_nobody;
 }
 
-/* Does the hit pass the prefilter, as far as it is known? Called before anything is copied. */
+/* May the hit pass the prefilter? Called before anything is copied, so some values are unknown. */
 static __always_inline bool hit_passes(__u32 bank, const struct frbpf_extracts *xs,
 				       const __u64 *ctx)
 {
@@ -350,7 +350,7 @@ __noinline int subject_fields(__u64 addr, struct match *m)
 	return 0;
 }
 
-/* Set a subject of which only the number in the initial pid namespace is known. */
+/* Set a subject by its number in the initial pid namespace; nothing else is known of it. */
 static __always_inline void subject_pid(struct match *m, __u64 pid)
 {
 	if (daemon_pidns == PID_NS_INIT_INUM) {

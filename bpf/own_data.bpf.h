@@ -49,8 +49,8 @@ static __always_inline bool is_below_base(struct inode *inode)
 }
 
 /*
- * May what is written to the file be our data? A file of another file system may contain ours, like
- * that of a loop device, unless our only disk is known.
+ * May data that are written to the file be ours? A file of another file system may contain ours, as
+ * the file of a loop device does, unless our only disk is known.
  */
 __noinline int inode_may_be_ours(__u64 addr)
 {

@@ -260,7 +260,7 @@ static __always_inline bool is_cooling(const struct frbpf_rule *rule, struct frb
 }
 
 /*
- * Begin the cooldown. Exactly one match begins it, however many CPUs see one: that of the CPU which
+ * Begin the cooldown. Exactly one match begins it, however many CPUs see one: on the CPU that
  * wins the exchange, or creates the entry. `now` may be older than the time that another CPU
  * stored, so differences are signed.
  */

@@ -250,7 +250,7 @@ static __always_inline bool error_fits(const struct frbpf_rule *rule, __u32 erro
 
 enum { REACHED, REACHED_NOT, REACHED_BY_NONE };
 
-/* Is the threshold of the rule reached? REACHED_BY_NONE: nor are those of the rules after it. */
+/* Is the threshold of the rule reached? REACHED_BY_NONE: no rule after it is reached either. */
 static __always_inline int rule_reached(const struct frbpf_rule *rule, __u64 value, __u32 error)
 {
 	if (rule->flags & FRBPF_RULE_FAILS)
@@ -265,7 +265,7 @@ static __always_inline bool minds_waits(const struct frbpf_rule *rule)
 }
 
 /*
- * Are the limits those of the rule, not of the subject? Nor does another rule report the subject.
+ * Do the limits count per rule, not per subject? And does no other rule report the subject?
  */
 static __always_inline bool rates_of_rule(const struct frbpf_rule *rule)
 {

@@ -114,8 +114,8 @@ static __always_inline bool wait_seen(const struct wait *wait, struct task_struc
 }
 
 /*
- * End a wait that has begun. NULL: no rule is about so short a wait, its value is in doubt, or the
- * task is not in scope. @now: ns.
+ * End a wait that has begun. NULL: the wait is too short for every rule, its value is in doubt,
+ * or the task is not in scope. @now: ns.
  */
 static __always_inline struct match *wait_end(struct wait *wait, struct task_struct *task,
 					      __u64 now)

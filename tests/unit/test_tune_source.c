@@ -47,7 +47,7 @@ static const struct {
 	{ "softirq:net_rx > 50% in 1s", NULL, "softirq:net_rx > 60% in 1s" },
 	{ "reclaim > 1ms", NULL, "reclaim > 10ms" },
 	{ "runqlat > 150% in 10s of /a", NULL, "runqlat > 60% in 10s of /a" },
-	{ "psi:memory some > 150ms in 2s", "sum of the kernel's own", NULL },
+	{ "psi:memory some > 150ms in 2s", "sum that the kernel makes", NULL },
 	{ "oom:mark_victim", "an event, not a duration", NULL },
 	{ "a:b -> c:d by cpu > 50ms", NULL, "a:b -> c:d by cpu > 10ms" },
 	{ "a:b -> c:d by cpu nested > 50ms", NULL, "a:b -> c:d by cpu nested > 10ms" },

@@ -69,7 +69,7 @@ static bool machine_hides(const struct maker *k, const struct metric *m)
 	return true;
 }
 
-/* The verdict is `disturbed` if the machine can explain what is seen, or hide what is not. */
+/* The verdict is `disturbed` if the machine may have caused a difference, or may hide one. */
 static enum verdict judge_metric(const struct maker *k, const struct metric *m,
 				 const struct compared *r)
 {

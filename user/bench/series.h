@@ -78,7 +78,7 @@ size_t series__quiet_runs(const struct series *s, enum series_metric metric, dou
 size_t series__quiet_pairs(const struct series *a, const struct series *b,
 			   enum series_metric metric, double others_limit);
 
-/* Above these limits a run is disturbed; that of others is an option. */
+/* Above these limits a run is disturbed. An option sets the first. */
 #define SERIES_OTHERS_LIMIT    0.10 /* share of the capacity of all CPUs */
 #define SERIES_STEAL_PART      0.2  /* of that: what a hypervisor may steal */
 #define SERIES_THROTTLED_LIMIT 0.02 /* share of the time of the run */

@@ -15,7 +15,7 @@
 #include "common/printable.h"
 #include "rules/units.h"
 
-#define EXPLAIN_SECONDS 300 /* of an incident of the daemon, on a machine with no time for it */
+#define EXPLAIN_SECONDS 300 /* for an incident of the daemon: the machine may be busy */
 
 struct why_options {
 	const char *input; /* -i; NULL: ask about an incident */

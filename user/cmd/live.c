@@ -57,7 +57,7 @@ struct trial {
 	struct frbpf_rule_state *states; /* one per rule and copy */
 };
 
-/* Can a copy of the rule see what it compares? */
+/* Can a copy of the rule without a threshold see the values that the rule compares? */
 static bool is_shadowed(const struct rule_conf *rule)
 {
 	const struct when *when = &rule->when;
@@ -71,7 +71,7 @@ static bool is_shadowed(const struct rule_conf *rule)
 							 when->source == FRBPF_SOURCE_PROBE_SPAN));
 }
 
-/* Make @when about everything that it compares. */
+/* Take the threshold away: @when then matches every value. */
 static void when_lower(struct when *when)
 {
 	if (when->silence) {

@@ -464,7 +464,7 @@ static void rule_conclude(struct trial_rule *r)
 			 when__source_name(r->conf->when.source));
 }
 
-/* A rule about others is told as far as they are. */
+/* A rule about others is known only if all of those are. */
 static void rule_conclude_parts(struct trial_rule *r)
 {
 	const struct when_parts *parts = &r->conf->when.parts;

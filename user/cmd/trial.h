@@ -27,7 +27,7 @@ struct trial_rule {
 	struct rule_trial *engine;
 	struct dump_limiter dumps;
 	struct retrace_want want;      /* not of a rule about others */
-	struct span_target span;       /* that of the want */
+	struct span_target span;       /* of .want */
 	const struct trial_unit *unit; /* not of a rule about others */
 	bool is_measured;	       /* false: `cannot` says why */
 	char cannot[192];

@@ -143,11 +143,11 @@ const char *tune_source__refusal(const struct when *when, bool has_if)
 	if (when->silence)
 		return "is about what does not come, which is not measured" TRY_LIVE;
 	if (when->source == FRBPF_SOURCE_PSI)
-		return "is a sum of the kernel's own, not a duration of single events" TRY_LIVE;
+		return "is a sum that the kernel makes, not a duration of single events" TRY_LIVE;
 	if (when->fails)
 		return "is about errors, not a duration" TRY_LIVE;
 	if (when->hit && (when->source == FRBPF_SOURCE_UPROBE || when->source == FRBPF_SOURCE_APP))
-		return "is an event: with a threshold behind it, such as > 1ms, it is a duration";
+		return "is an event; with a threshold, such as > 1ms, it is a duration";
 	if (when->hit)
 		return "is an event, not a duration" TRY_LIVE;
 	if (when->pending && has_if &&

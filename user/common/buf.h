@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A growable byte buffer: { 0 } is an empty one; buf__free() or BUF_INIT ends its life. */
+/* A growable byte buffer. { 0 } is an empty one; buf__free() releases it. */
 #ifndef FRBPF_COMMON_BUF_H
 #define FRBPF_COMMON_BUF_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The fields of a tracepoint: what the text of its format says of them, and how to read them from the raw data of a
- * sample. The text comes from tracefs, or out of a perf.data file that anybody may have made. libtraceevent reads the
- * same text, but not that of a stranger: version 1.8.4 follows null pointers when a format is malformed.
+ * sample. The text comes from tracefs, or out of a perf.data file that anybody may have made. libtraceevent is not
+ * used: its version 1.8.4 follows null pointers when a format is malformed.
  */
 #ifndef FRBPF_COMMON_FORMAT_FIELD_H
 #define FRBPF_COMMON_FORMAT_FIELD_H
@@ -38,7 +38,7 @@ struct format_line {
 const char *format_text__after(const char *text, const char *end, const char *key);
 /* The number in the line "ID: 372", for perf_event_attr.config. False: there is none. */
 bool format_text__id(const char *text, size_t len, uint64_t *ret);
-/* Take the next line that declares a field, from *@at on, and move *@at behind it. False: there is none up to @end. */
+/* Take the next line that declares a field, from *@at on, and move *@at after it. False: there is none up to @end. */
 bool format_text__next(const char **at, const char *end, struct format_line *ret);
 
 bool format_line__type_has(const struct format_line *l, const char *word);

@@ -29,7 +29,7 @@ struct forward_record {
 
 /*
  * Call @fn with each waiting record, then release them. A record that wraps is copied to @wrapped,
- * where @fn may change it. False: the ring holds a malformed record; it and all behind it are
+ * where @fn may change it. False: the ring holds a malformed record; it and all after it are
  * dropped.
  */
 bool forward_ring__drain(const struct forward_ring *r, struct forward_record *wrapped,

@@ -15,7 +15,7 @@
  * out, jansson silently drops what was to be added to an object.
  */
 void json_alloc__watch(void);
-/* Note another allocation that failed, of something that goes into JSON. */
+/* Note that another allocation failed, of data for JSON. */
 void json_alloc__note_failure(void);
 /* Did an allocation fail? */
 bool json_alloc__failed(void);

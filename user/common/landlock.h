@@ -19,7 +19,7 @@ int landlock__no_files(void);
 /*
  * Make a domain that allows writing, making and removing files and directories only in @dir and
  * below. It allows no executing, and does not limit reading. Returns a descriptor that the caller
- * closes. -ENOSYS: no Landlock, or that of before Linux 5.19, which refuses renames; or another
+ * closes. -ENOSYS: no Landlock, or one before Linux 5.19, which refuses renames; or another
  * negative errno.
  */
 int landlock__only_below(int dir);

@@ -209,7 +209,7 @@ static int sum_memory(struct active_set *g, struct active_set *old,
 	return 0;
 }
 
-/* Count those of sessions to open now, and of later successors of sessions with `ring`. */
+/* Count descriptors of the sessions to open now, and of later successors of those with `ring`. */
 static size_t count_descriptors(const struct ruleset *rs, const struct plan *plan,
 				const struct active_set *old, const struct active_set_env *env)
 {

@@ -119,8 +119,8 @@ static int receive_all(int fd, struct buf *reply, const struct patience *p, stru
 }
 
 /*
- * The listener must be root or us: a reply of somebody else must not reach our terminal, nor our
- * request reach him.
+ * The listener must be root or us: no other user may get our request, or write to our terminal by
+ * its reply.
  */
 static int check_peer(int fd, const char *path, pid_t *ret_pid, struct err *err)
 {

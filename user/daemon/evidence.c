@@ -336,7 +336,7 @@ static bool options_have_target(const struct session_conf *s)
 	return has;
 }
 
-/* Can BPF programs write into the events of the session? Only into those of all tasks. */
+/* Can BPF programs write into the events of the session? Only if it records all tasks. */
 static bool session_feeds(const struct ruleset *rs, const struct session_conf *s)
 {
 	const struct privilege *missing[PRIVILEGES_MAX];

@@ -19,7 +19,7 @@
 #define NOTE_LOCK LOCATION_RUN_DIR "/base.lock"
 
 /*
- * Read `base` in [daemon] of the file @path, of which only the syntax must be right. 1: it has an
+ * Read `base` in [daemon] of the file @path. Only the syntax of the rest is checked. 1: it has an
  * absolute one; 0: it has none; or negative errno with words in @err.
  */
 static int read_base(const char *path, char ret[static PATH_MAX], struct err *err)

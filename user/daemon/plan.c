@@ -21,7 +21,7 @@
 #include "rules/units.h"
 #include "sideband/sideband.h"
 
-/* The command in a session's line, behind the options */
+/* The command in a session's line, after the options */
 
 /*
  * Search as the session's process will, which has an empty environment. A relative path is searched
@@ -156,7 +156,7 @@ static void expect_window(struct session_plan *s, uint64_t ring, size_t begins)
 	s->window_most = (unsigned __int128)s->ring_bytes * NSEC_PER_SEC / least;
 }
 
-/* Say what becomes of a line without --overwrite, and of what is for such lines only. */
+/* Tell how a line without --overwrite is recorded, and which options only such lines can have. */
 static void check_overwrite(const struct planner *pl, const struct session_conf *conf,
 			    const struct record_opts *opts)
 {

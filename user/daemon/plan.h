@@ -48,8 +48,8 @@ int plan__make(const struct ruleset *rs, struct tracefs *tracefs, struct diags *
 int plan__make_partly(const struct ruleset *rs, struct diags *d, struct plan **ret);
 
 /*
- * Record like perf daemon what is written for it: if @rs has no rules, the file of each session
- * without --overwrite is written all the time. With rules, everything is for their dumps.
+ * Do what perf daemon does with a file written for it: if @rs has no rules, the file of each session
+ * without --overwrite is written all the time. With rules, all sessions are for their dumps.
  */
 void plan__follow_perf(struct ruleset *rs);
 

@@ -18,7 +18,7 @@ int reading__begin(unsigned int seconds, const int *keep, size_t n);
 
 /*
  * The same for a command that reads by itself and then ends: 4 GB of memory and an hour of CPU
- * time, or less if this process has lower limits. Where one is reached, that is said at the end.
+ * time, or less if this process has lower limits. A message at the end says if one was reached.
  */
 int reading__begin_command(void);
 

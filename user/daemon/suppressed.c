@@ -91,7 +91,7 @@ static struct suppressed_entry *suppressed_log__find(struct suppressed_log *h, u
 	return NULL;
 }
 
-/* Get an entry: a free one, or that of a rule whose cooldown is over. */
+/* Get a free entry, or the entry of a rule whose cooldown is over. */
 static struct suppressed_entry *suppressed_log__new_entry(struct suppressed_log *h)
 {
 	if (h->n < FRBPF_MAX_SLOTS)

@@ -7,7 +7,7 @@
 
 SOURCE_SKELETON_WAITS(runqlat)
 
-/* The switch is attached before the wake-ups, so that no wait begins whose end is not seen. */
+/* The switch is attached before the wake-ups: the end of each wait that is seen to begin is seen. */
 static int runqlat_attach(struct source *s)
 {
 	struct runqlat_bpf *skel = s->skel;

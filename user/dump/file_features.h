@@ -16,7 +16,7 @@ struct file_features { /* { 0 } is legal to free */
 };
 
 /*
- * Make those of a file of @s, with the build ids and BPF programs of @slice. All of it is borrowed.
+ * Make the features of a file of @s, with the build ids and BPF programs of @slice. All of it is borrowed.
  * 0 or -ENOMEM; call file_features__free() in both cases.
  */
 int file_features__make(struct file_features *ff, const struct dump_env *env,

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * File systems that hung, for the examiner. One is not asked again for some seconds, nor while the
- * process that asked it still waits. Users must not take all processes away from others: one waits
- * for the file systems of a user, four for those of all users. Three of the lanes may have a
- * question under way, so that of KEEPER_STUCK_MAX at least two remain for files of root. The
- * caller has a lock.
+ * File systems that hung, for the examiner. One is asked again after some seconds, and only when no
+ * process waits for it any more. Users must not take all processes away from others. So at most one
+ * process waits for the file systems of a user, and four for those of all users. Three lanes may ask
+ * at once, so at least two of KEEPER_STUCK_MAX remain for files of root. The caller has a lock.
  */
 #ifndef FRBPF_EXAMINE_HUNG_H
 #define FRBPF_EXAMINE_HUNG_H
@@ -15,7 +14,7 @@
 
 #define HUNG_MAX	  32
 #define HUNG_OF_USER_MAX  1
-#define HUNG_OF_ENDED_MAX 2 /* of processes that have ended: nobody knows whose they were */
+#define HUNG_OF_ENDED_MAX 2 /* of processes that have ended: their users are unknown */
 #define HUNG_OF_USERS_MAX 4 /* of all users but root, together */
 #define HUNG_OF_ROOT_MAX  3
 

@@ -213,7 +213,7 @@ static bool is_valid(const struct opened *in, ssize_t len, size_t n_fds)
 }
 
 _Static_assert(offsetof(struct answer, names) == sizeof(struct examine_head),
-	       "names stand behind the head");
+	       "names follow the head");
 
 void parser__run(int files, int answers, const struct demangler *demangler)
 {

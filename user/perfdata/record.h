@@ -34,7 +34,7 @@
 	 PERF_SAMPLE_WEIGHT | SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC |                        \
 	 PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_PHYS_ADDR |                 \
 	 PERF_SAMPLE_CGROUP | PERF_SAMPLE_DATA_PAGE_SIZE | SAMPLE_CODE_PAGE_SIZE)
-/* Those behind the raw data */
+/* Those after the raw data */
 #define RECORD_EMPTY_TAIL (RECORD_EMPTY_FIELDS & ~(uint64_t)PERF_SAMPLE_ADDR)
 
 /* Types of perf's own records. FINISHED_ROUND: all later records are at least as new as those

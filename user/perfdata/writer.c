@@ -88,7 +88,7 @@ static void id_set_free(struct id_set *s)
 enum writer_state { WRITER_RECORDS, WRITER_FINISHED, WRITER_PUBLISHED, WRITER_BROKEN };
 
 /*
- * A file that readers have while it is written. The bodies of its features stand before the
+ * A file that readers use while it is written. The bodies of its features stand before the
  * records, so that a checkpoint writes only their table and the header.
  */
 struct open_file {
@@ -389,8 +389,8 @@ int perfdata__open(struct perfdata_writer *w, const struct perfdata_features *f,
 }
 
 /*
- * Say that the file has no features, before their table is overwritten by records: perf then reads
- * it without names of events and the like, if a kill comes just now.
+ * Say that the file has no features, before their table is overwritten by records: if we are
+ * killed at that moment, perf reads it without names of events and the like.
  */
 static int hide_table(struct perfdata_writer *w, struct err *err)
 {

@@ -352,7 +352,7 @@ int event_spec__parse(const struct event_item *item, const char *of_group,
 	err = err ?: event_parser__check_modifiers(&p, p.modifiers);
 	if (err)
 		return err;
-	/* as in perf, any modifier of its own includes guests again, unless it excludes them */
+	/* as in perf, modifiers of the event include guests again, unless they exclude them */
 	ret->attr.exclude_guest = !p.modifiers.len;
 	apply_modifiers(p.modifiers, ret);
 	apply_modifiers((struct part){ of_group, strlen(of_group) }, ret);

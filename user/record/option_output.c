@@ -86,7 +86,7 @@ int option__set_switch_output(struct option_parser *p, const struct option_value
 			    v->text);
 }
 
-/* As in perf: a number without a unit is none. */
+/* As in perf: a number without a unit is not a size. */
 int option__set_max_size(struct option_parser *p, const struct option_value *v)
 {
 	const char *why = "write 10M, or with B, K or G";

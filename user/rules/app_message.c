@@ -119,7 +119,7 @@ static int read_duration(struct reader *r, uint64_t *ret)
 	return 0;
 }
 
-/* The whole text of a value: it may be a number, of which the first 15 bytes say too little. */
+/* The whole text of a value: the first 15 bytes are not enough if it is a number. */
 struct value {
 	char text[APP_MESSAGE_MAX];
 	size_t len;

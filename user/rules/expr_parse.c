@@ -87,7 +87,7 @@ static uint32_t word_length(const struct source_text *src, uint32_t pos, uint32_
 	return pos - start;
 }
 
-/* "str(arg0)" is one word: get the length of "(arg0)" behind it. 0: it is another word. */
+/* "str(arg0)" is one word: get the length of "(arg0)" after it. 0: it is another word. */
 static uint32_t call_length(const struct source_text *src, struct span word, uint32_t end)
 {
 	uint32_t open = word.off + word.len, len;

@@ -40,7 +40,7 @@ static struct span parser__rest(const struct parser *p)
 	return (struct span){ p->pos, p->end - p->pos };
 }
 
-/* Report a word that is neither of these words nor a field. */
+/* Report a word that is not one of these, and no field either. */
 static int unknown_per(struct parser *p, struct span what)
 {
 	const char *names[ARRAY_SIZE(per_words) + FIELDS_MAX + 1] = { NULL }, *nearest;

@@ -325,7 +325,7 @@ static void name_format(struct merged_event *e, char name[64])
 	e->format.name = name;
 }
 
-/* What markers have empty: fields that all recorded events have. */
+/* Fields that markers leave empty: those that all recorded events have. */
 static uint64_t empty_fields(const struct merge_events *m)
 {
 	uint64_t all = RECORD_EMPTY_FIELDS;
@@ -492,7 +492,7 @@ static int add_counters(const struct merge_events *m, const struct merge_input *
 	return err;
 }
 
-/* The fields behind the raw data of a marker are empty. */
+/* The fields after the raw data of a marker are empty. */
 static int append_marker_rest(struct cursor *c, uint64_t type, uint64_t new_type, struct buf *out,
 			      bool *ret_bad)
 {

@@ -11,15 +11,15 @@
 #define FRAMES_MAX 256
 
 /*
- * Most stacks are one of few. A table has notes of known stacks; a new one replaces that in its
- * place.
+ * Most stacks repeat. A table keeps the notes of known stacks; a new stack replaces the one in its
+ * bucket.
  */
 #define KNOWN	     512
 #define KNOWN_FRAMES 48
 
 static const struct stack_note no_stack;
 
-/* The texts are compared by their address: symbols keep one of each. */
+/* Texts are compared by address, as struct symbols keeps one copy of each. */
 struct known_frame {
 	const char *symbol, *module;
 	bool kernel;
@@ -113,7 +113,7 @@ static void note_frames(struct notes_reading *n, size_t n_frames, bool in_irq, b
 	to->context = wake_context__of(n->kernel, n_kernel, in_irq, softirqd);
 }
 
-/* The place of the stack in n->frames in the table, or a free place for it */
+/* The bucket of the stack in n->frames, or a free bucket for it */
 static struct known_stack *known_place(struct notes_reading *n, size_t n_frames)
 {
 	uint64_t hash = n_frames;

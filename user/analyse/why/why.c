@@ -199,7 +199,7 @@ static uint32_t owner_at_end(const struct why *w, const struct why_key *key, uin
 	return t ? t->tid : w->q.owner;
 }
 
-/* A wait of which no event tells who ended it */
+/* A wait, where no event tells who ended it */
 static int explain_open_end(struct why *w, struct why_key *key, const struct task_span *s,
 			    uint64_t from, uint64_t to, size_t depth)
 {

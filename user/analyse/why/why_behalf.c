@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For whom threads of the kernel work. Whoever gives them work wakes them, which is recorded; of a
- * worker of io_uring, its name tells.
+ * For whom threads of the kernel work. Whoever gives them work wakes them, and that is recorded. The
+ * name of a worker of io_uring tells it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static bool task_begins_with(const struct sched_task *t, const char *name)
 	return !strncmp(t->comm, name, strlen(name));
 }
 
-/* Does it only work when others wake it for that? */
+/* Does it work only for others, who wake it? */
 static bool is_worker(const struct sched_task *t)
 {
 	static const char *const workers[] = { "kworker/", "kswapd",   "kcompactd",
@@ -42,7 +42,7 @@ static uint32_t ring_owner(const struct why *w, const struct sched_task *t)
 	return owner ? owner->tid : 0;
 }
 
-/* A kworker that goes to sleep wakes another for what is left: whose that is, no event tells. */
+/* A kworker that goes to sleep wakes another for the rest. No event tells whose work that is. */
 static bool passes_work_on(const struct why *w, uint32_t tid)
 {
 	const struct sched_task *t = sched_events__task(&w->events, tid);

@@ -3,7 +3,7 @@
  * Explains a wait that a completed request ended: which request, and for whom the device worked
  * meanwhile. From one completion to the next the device is assumed to work for the sender of the
  * request completed then. For a time in which the device had none of these requests, the tree shows
- * who held them back.
+ * who delayed them.
  */
 #include <errno.h>
 #include <stdlib.h>

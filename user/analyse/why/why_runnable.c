@@ -274,7 +274,7 @@ static bool queue_walk_next(const struct why *w, uint32_t tid, struct queue_walk
 	return k->from < k->to;
 }
 
-/* How long the CPU idled in whose queue it was, ns */
+/* How long the CPUs idled while the task was in their queues, ns */
 static uint64_t idle_beside(const struct why *w, uint32_t tid, const struct task_span *s)
 {
 	struct queue_walk k = queue_walk_begin(w, tid, s, s->from, s->to);
@@ -359,8 +359,8 @@ static int explain_runnable(struct why *w, struct why_node *parent, uint32_t tid
 }
 
 /*
- * No event tells when @s ended. Until when is it known to have lasted? The task was then seen on a CPU,
- * so it came there after the last other one had left it.
+ * No event tells when @s ended. Returns the time until which it surely lasted: the task was then seen
+ * on a CPU, and came there after the previous task had left.
  */
 static uint64_t runnable_until(const struct why *w, uint32_t tid, const struct task_span *s)
 {

@@ -9,8 +9,8 @@
 #include "analyse/why/why_impl.h"
 #include "common/array.h"
 
-#define SPIN_RUNS    1000 /* at most so many runs of a CPU are looked at */
-#define SPIN_PERCENT 90 /* of the time an owner must run at least: events show its begin too late */
+#define SPIN_RUNS    1000 /* further runs of a CPU are not looked at */
+#define SPIN_PERCENT 90 /* an owner must run for so much of the time; events show its start late */
 
 static bool is_text(const char *a, const char *b)
 {

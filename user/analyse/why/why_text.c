@@ -72,7 +72,7 @@ static int add_tree(struct tree_text *t, unsigned percent)
 	return add_children(t, root, 0);
 }
 
-/* The most nodes that fit; if not even those with all of the time do, the first of them. */
+/* As many nodes as fit. If even those with 100 % of the time do not, only the first of them. */
 static int add_fitting(struct tree_text *t, size_t room)
 {
 	size_t begin = t->b->len;

@@ -85,7 +85,7 @@ static int span_load(struct source *s, const struct source_env *env)
 	return err;
 }
 
-/* The end is attached first, so that no span begins whose end is not seen. */
+/* The end is attached first: the end of each span that is seen to begin is seen, too. */
 static int span_attach(struct source *s)
 {
 	struct span_bpf *skel = s->skel;

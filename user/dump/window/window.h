@@ -39,7 +39,7 @@ uint64_t window__ring_needed(const struct dump_result *res, size_t n_cpus, uint6
 int window__gather(const struct dump_job *job, struct dump_result *res, struct err *err,
 		   struct window *ret);
 /*
- * Upper limit of the size of its file, bytes: records, with those of the side band, and features.
+ * Upper limit of the size of its file, bytes: its records, those of the side band, and features.
  */
 uint64_t window__file_bytes(const struct window *win);
 void window__free(struct window *win);

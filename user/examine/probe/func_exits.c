@@ -100,7 +100,7 @@ enum {
 	REACHED = 1, /* an instruction begins here */
 	COVERED = 2, /* this byte belongs to one */
 	QUEUED = 4,
-	CLASH = 8, /* and to another one that overlaps it: one of them is none */
+	CLASH = 8, /* and to another one that overlaps it: one of the two is not an instruction */
 };
 
 struct flow {
@@ -165,7 +165,7 @@ static void flow__mark(uint8_t *map, uint32_t len)
 
 /*
  * Where the instruction at @addr leads, apart from the next one. A function that calls its own
- * middle has data behind the call, or a function of its own inside.
+ * middle has data after the call, or a function of its own inside.
  */
 static int flow__leave(struct flow *f, uint64_t addr, const struct insn *insn)
 {
