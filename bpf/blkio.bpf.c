@@ -318,6 +318,7 @@ static __always_inline void check_pending(struct match *m, struct flight *f, __u
 	m->val[MATCH_SUBJECT][FRBPF_BLKIO_DEV][0] = request_dev(rq);
 	if (!*(volatile __u32 *)&f->depth || (of_device ? p->issued : p->queued) != begin)
 		return;
+	look_seen(m, f->seen, &f->seen);
 	rules_run_saved_pending(m, &p->subject, &p->cgroups);
 	if (m->fired && !bpf_map_update_elem(&stacks_of, &of, &at, BPF_ANY))
 		n_stacks++;

@@ -22,6 +22,7 @@
 /* A due event. Those of a task are a list. */
 struct due {
 	__u64 begin;
+	__u64 seen;		  /* by the last look; may be of an earlier event */
 	__u64 key[DUE_KEY_WORDS]; /* of its table */
 	__u32 depth;		  /* which of several starts of that key */
 	__u32 next;		  /* 1 + index of the next one; 0: it is the last */
@@ -92,11 +93,15 @@ static __always_inline void due_begin(struct match *m, const struct due *due)
 	m->lacks_tasks = 0;
 }
 
-/* Run the rules. Not by rules_run(): there would be too many nested calls for the verifier. */
-static __always_inline void due_run(struct match *m)
+/*
+ * Run the rules. @seen: in the table; of several spans of a key, another may have set it by now. Not
+ * by rules_run(): there would be too many nested calls for the verifier.
+ */
+static __always_inline void due_run(struct match *m, const struct due *due, __u64 *seen)
 {
 	__u32 bank = m->bank & 1, n = control.bank[bank].n_rules, i;
 
+	look_seen(m, due->seen, seen);
 	for (i = 0; i < FRBPF_MAX_RULES; i++) {
 		if (i >= n || rule_run(2 * i + bank, m) == RUN_END)
 			break;

@@ -33,8 +33,8 @@
 #define FRBPF_PATH_LEN	     256   /* of a cgroup, with its NUL */
 #define FRBPF_MATCH_PATH     512   /* bytes of a path that patterns see */
 #define FRBPF_TEXT_FILE	     (2 + FRBPF_MAX_ARGS) /* text_is: the path of an open file */
-#define FRBPF_TEXT_LEN	     124   /* bytes of it in a trigger, with the NUL */
-#define FRBPF_MAX_PATH_GLOBS 64	   /* patterns on paths, of all sources together */
+#define FRBPF_TEXT_LEN	     124		  /* bytes of it in a trigger, with the NUL */
+#define FRBPF_MAX_PATH_GLOBS 64			  /* patterns on paths, of all sources together */
 #define FRBPF_TRIGGERS_SIZE  (256 * 1024) /* bytes of the trigger ring, room for 404 triggers */
 #define FRBPF_MAX_FOLLOWED   1024	  /* pending events that fired a rule, until they end */
 
@@ -418,7 +418,7 @@ struct frbpf_rule_state {
 	__u64 cooling; /* the last jiffy in which a program found that the cooldown lasts */
 	__u64 heard;   /* ABSENT: time of the last match, or when the rule came into force */
 	__u64 silent;  /* ABSENT: `heard` of the last silence that fired or was suppressed */
-	__u64 looked;  /* PENDING: time of the last look; 0: none yet */
+	__u64 looked;  /* PENDING: time of the first look; 0: none yet */
 	__u64 limit;   /* ns; LEARNS: fires when value > limit. Written by the daemon */
 	__u64 fired;   /* number of triggers */
 	__u64 suppressed[FRBPF_CAUSE_MAX]; /* number of suppressed matches, by cause */
@@ -647,7 +647,8 @@ enum frbpf_scope {
  * A look: the daemon runs programs that scan pending events, those that have begun and not ended. A
  * look describes one moment, `now`, which is read before the scan. An event that began earlier and
  * has not ended was pending at that moment. It matches a rule if it has passed the threshold since
- * the previous look. So it matches exactly once, without a list of what has matched.
+ * the look that saw it last, or if none has seen it since the rule is in force. So it matches
+ * exactly once, without a list of what has matched, also if a look misses it.
  */
 struct frbpf_look {
 	__u64 now;    /* ns; written by the daemon before the look */

@@ -32,6 +32,7 @@ struct flight {
 	__u32 kept;  /* the entry stays when it is idle */
 	__u32 pad;
 	struct flight_data data;
+	__u64 seen; /* ns: by the last look at pending events; may be of an earlier flight */
 };
 
 struct {

@@ -8,6 +8,10 @@
  *			event has not ended
  *	look_run()	runs the rules, and sends the stack of the subject
  *
+ * A look may miss an event: who walks a hash table may skip entries while others are deleted, and on
+ * some kernels a look-up may fail. So each event has the time of the last look that ran the rules
+ * for it, and an event that was missed is found by the next look.
+ *
  * The programs of the same source may interrupt a look, so it has a struct match of its own. There
  * is one look at a time.
  */
@@ -33,6 +37,16 @@ static __always_inline bool look_reaches(__u64 begin)
 	return true;
 }
 
+/*
+ * Before the rules run. @before: `seen` of the event as this look found it. If that is before its
+ * begin, it is that of an earlier event.
+ */
+static __always_inline void look_seen(struct match *m, __u64 before, __u64 *seen)
+{
+	m->seen = (__s64)(before - (m->now - m->value)) > 0 ? before : 0;
+	*seen = look.now;
+}
+
 /* NULL: the subject is not in scope. */
 static __always_inline struct match *look_match(__u64 begin, __u32 key, struct task_struct *subject)
 {
@@ -55,9 +69,12 @@ static __always_inline struct match *look_match(__u64 begin, __u32 key, struct t
 	return m;
 }
 
-/* No task ran when the event matched, so the subject also stands for `current`. */
-static __always_inline void look_run(struct match *m, struct task_struct *subject)
+/*
+ * No task ran when the event matched, so the subject also stands for `current`. @seen: of the event.
+ */
+static __always_inline void look_run(struct match *m, struct task_struct *subject, __u64 *seen)
 {
+	look_seen(m, *seen, seen);
 	if (rules_run(m)) {
 		match_tasks(m, m->bank, subject, subject);
 		rules_run(m);

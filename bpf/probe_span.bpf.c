@@ -24,6 +24,7 @@ struct begun {
 	__u64 begin;
 	__u64 tid; /* this and `born`: of the thread that came to the start */
 	__u64 born;
+	__u64 seen; /* by the last look */
 	__u64 args[FRBPF_MAX_ARGS];
 };
 
@@ -122,6 +123,7 @@ int ps_start(struct pt_regs *ctx)
 	key = span_key(start_keys, begun.args);
 	begun.tid = (__u32)task->pid;
 	begun.born = task->start_boottime;
+	begun.seen = 0;
 	begun.begin = bpf_ktime_get_ns();
 	if (!bpf_map_update_elem(&spans, &key, &begun, BPF_ANY))
 		return 0;
@@ -192,6 +194,7 @@ int ps_look(struct bpf_iter__bpf_map_elem *ctx)
 	if (!key || !begun)
 		return 0;
 	due.begin = begun->begin;
+	due.seen = begun->seen;
 	if (!look_reaches(due.begin))
 		return 0;
 #pragma clang loop unroll(full)
@@ -216,5 +219,5 @@ static void due_match(const struct due *due, struct match *m, __u64 sp)
 	m->source = FRBPF_SOURCE_PROBE_SPAN;
 	m->id = span_id(&key);
 	set_values(m, begun->args, NULL);
-	due_run(m);
+	due_run(m, due, &begun->seen);
 }

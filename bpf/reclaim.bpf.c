@@ -24,6 +24,7 @@ struct stall {
 	__u32 tid; /* 0: free */
 	__s32 order;
 	__u32 gfp;
+	__u64 seen; /* by the last look */
 } __attribute__((aligned(32)));
 
 /*
@@ -141,7 +142,7 @@ int rc_look(struct bpf_iter__task *ctx)
 	val[FRBPF_RECLAIM_ORDER][0] = (__s64)stall->order;
 	val[FRBPF_RECLAIM_GFP][0] = stall->gfp;
 	if (stall_owner(stall) == (__u32)task->pid && *(volatile __u64 *)&stall->begin == begin)
-		look_run(m, task);
+		look_run(m, task, &stall->seen);
 	return 0;
 }
 

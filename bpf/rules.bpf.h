@@ -34,8 +34,8 @@ static __always_inline void trigger_text(struct frbpf_trigger *t, struct match *
 	}
 	if (t->text_is)
 		bpf_probe_read_kernel_str(t->text, sizeof(t->text), text->text);
-	else if (m->path_at && bpf_probe_read_user_str(t->text, sizeof(t->text),
-						       (void *)m->path_at) > 0)
+	else if (m->path_at &&
+		 bpf_probe_read_user_str(t->text, sizeof(t->text), (void *)m->path_at) > 0)
 		t->text_is = 1;
 }
 
@@ -348,8 +348,8 @@ static __always_inline bool rule_learns(const struct frbpf_rule *rule,
 }
 
 /*
- * Is the rule about ended events, or about pending events, as @m is? A pending event must have
- * passed the threshold since the last look.
+ * Is the rule about ended events, or about pending events, as @m is? A pending event must be new to
+ * the rule: no look has seen it since the rule is in force, or it has passed the threshold since.
  */
 static __always_inline bool rule_is_about(const struct frbpf_rule *rule, const struct match *m)
 {
@@ -363,7 +363,8 @@ static __always_inline bool rule_is_about(const struct frbpf_rule *rule, const s
 		return false;
 	}
 	st = bpf_map_lookup_elem(&states, &slot);
-	if (st && (__s64)(m->now - m->value + rule->threshold - st->looked) >= 0)
+	if (st && (!st->looked || m->seen < st->looked ||
+		   (__s64)(m->now - m->value + rule->threshold - m->seen) >= 0))
 		return true;
 	follow_see(rule, m);
 	return false;
@@ -642,7 +643,7 @@ __noinline int look_end_rule(__u32 idx)
 		return 0;
 	if (rule->flags & FRBPF_RULE_ABSENT)
 		look_silence(rule, st);
-	else
+	else if (!st->looked)
 		st->looked = look.now;
 	return 0;
 }

@@ -226,6 +226,7 @@ static __always_inline void span_add_due(const struct flight *f, struct due *due
 
 	due->depth = depth;
 	due->begin = nested ? f->data.begin[depth] : f->last;
+	due->seen = f->seen;
 	if (look_reaches(due->begin))
 		due_add(&of, due);
 }
@@ -272,5 +273,5 @@ static void due_match(const struct due *due, struct match *m, __u64 sp)
 	if (!load_args(m, &f->data, look.bank & 1))
 		return;
 	if ((nested ? *span_begin(f, depth) : *(volatile __u64 *)&f->last) == due->begin)
-		due_run(m);
+		due_run(m, due, &f->seen);
 }

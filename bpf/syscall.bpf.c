@@ -45,6 +45,7 @@ struct call {
 	__u64 sp;
 	__u32 stage;   /* enum call_stage */
 	__u32 restart; /* -ret when it left: ERESTARTSYS ... */
+	__u64 seen;    /* by the last look */
 };
 
 /* Created at the first watched call of a task, where no lock is held. */
@@ -400,7 +401,7 @@ int sc_look(struct bpf_iter__task *ctx)
 	take_peer(m, task, regs, nr, -1, false);
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_SYSCALL][0] = nr;
 	if (call_lasts(call, regs) && *(volatile __u64 *)&call->begin == begin)
-		look_run(m, task);
+		look_run(m, task, &call->seen);
 	return 0;
 }
 

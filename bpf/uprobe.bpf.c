@@ -33,6 +33,7 @@ struct call {
 	__u64 begin;
 	__u64 tid; /* this and `born`: of the thread that called */
 	__u64 born;
+	__u64 seen; /* by the last look */
 	__u64 args[N_ARGS];
 };
 
@@ -132,6 +133,7 @@ int up_enter(struct pt_regs *ctx)
 	read_args(ctx, call.args);
 	call.tid = (__u32)task->pid;
 	call.born = task->start_boottime;
+	call.seen = 0;
 	call.begin = bpf_ktime_get_ns();
 	if (!bpf_map_update_elem(&calls, &key, &call, BPF_ANY))
 		return 0;
@@ -188,6 +190,7 @@ int up_look(struct bpf_iter__bpf_map_elem *ctx)
 	if (!key || !call)
 		return 0;
 	due.begin = call->begin;
+	due.seen = call->seen;
 	if (!look_reaches(due.begin))
 		return 0;
 	due.key[0] = key->frame;
@@ -221,5 +224,5 @@ static void due_match(const struct due *due, struct match *m, __u64 sp)
 	m->id = call_id(&key);
 	for (int i = 0; i < N_ARGS; i++)
 		m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG + i][0] = call->args[i];
-	due_run(m);
+	due_run(m, due, &call->seen);
 }

@@ -19,6 +19,7 @@ struct wait {
 	__u64 begin;	/* 0: the task does not wait */
 	__u64 switches; /* task_switches() at that time */
 	__u64 state;	/* enum frbpf_state; only if the source needs it */
+	__u64 seen;	/* by the last look */
 };
 
 struct {
@@ -87,7 +88,8 @@ int waits_look(struct bpf_iter__task *ctx)
 
 	if (!task || task->exit_state) /* a dead task only waits for its parent */
 		return 0;
-	wait = bpf_task_storage_get(&waits, task, 0, 0);
+	/* the kernel may have refused it at the fork: a later wait is seen */
+	wait = bpf_task_storage_get(&waits, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	begin = wait ? *(volatile __u64 *)&wait->begin : 0;
 	if (!begin || !look_reaches(begin))
 		return 0;
@@ -97,7 +99,7 @@ int waits_look(struct bpf_iter__task *ctx)
 	wait_describe(m, wait);
 	if (!task_is_on_cpu(task) && wait_lasts(wait, task) &&
 	    *(volatile __u64 *)&wait->begin == begin)
-		look_run(m, task);
+		look_run(m, task, &wait->seen);
 	return 0;
 }
 

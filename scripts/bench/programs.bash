@@ -12,9 +12,11 @@ programs_begin() {
 	sysctl -q kernel.bpf_stats_enabled=1
 }
 
-# id, run time and count of the programs that are not in $tmp/others
+# id, run time and count of the programs that are not in $tmp/others and have run; `all`: or not
 our_programs() {
-	bpftool -j prog show | jq -r '.[] | select(.run_cnt) | "\(.id) \(.run_time_ns) \(.run_cnt)"' |
+	bpftool -j prog show |
+		jq -r --arg all "${1-}" '.[] | select(.run_cnt or $all == "all") |
+			"\(.id) \(.run_time_ns // 0) \(.run_cnt // 0)"' |
 		awk 'NR == FNR {other[$1]; next} !($1 in other)' "$tmp/others" -
 }
 
@@ -24,13 +26,15 @@ list_others() {
 }
 
 # measure ROW WORKLOAD...: run time of all our programs together, by the runs of the one that runs most often
-# less wake-ups than switches, as many entries as exits: that is the number of switches, or of calls
+# less wake-ups than switches, as many entries as exits: that is the number of switches, or of calls. What others load
+# meanwhile does not count.
 measure() {
 	local row=$1
 	shift
-	our_programs >"$tmp/before"
+	our_programs all >"$tmp/before"
 	"$@" >/dev/null 2>&1
 	our_programs | awk 'FILENAME != "-" {time[$1] = $2; count[$1] = $3; next}
+		!($1 in time) {next}
 		{t += $2 - time[$1]; n = $3 - count[$1]; most = n > most ? n : most}
 		END {if (most) printf "%.1f\n", t / most}' "$tmp/before" - | notes "$row"
 }

@@ -23,6 +23,7 @@ struct pending_source {
 	const char *name;
 	const char *when;      /* "SELF" stands for this program */
 	const char *condition; /* "" or "&& ..." */
+	const char *table;     /* the hash table that its looks walk; NULL: there is none */
 	uint64_t threshold;    /* ms: longer than anything else that a child with that name does */
 	long (*hang)(long what, long fd); /* until a byte comes from @fd, or let_go() */
 	void (*rest)(long ns);
@@ -30,6 +31,7 @@ struct pending_source {
 	bool (*again)(void);	   /* after let_go(), before the next one hangs; may be NULL */
 	void (*end)(void);	   /* may be NULL */
 	void (*let_go)(pid_t pid); /* NULL: a byte for each */
+	void (*wait_anew)(void);   /* ends all waits for a moment; NULL: not possible */
 	size_t n_at_once;	   /* children whose rests do not hold up each other */
 	bool fuzzy;		   /* a task may be in it at other times, too */
 };
@@ -171,6 +173,13 @@ static inline bool hog_begin(void)
 static inline void hog_stop(pid_t unused)
 {
 	kill(hog.pid, SIGSTOP);
+}
+
+static inline void hog_pause(void)
+{
+	hog_stop(0);
+	usleep(200000);
+	kill(hog.pid, SIGCONT);
 }
 
 static inline void hog_end(void)
@@ -466,9 +475,10 @@ static inline void rest_for_memory(long ns)
 
 #define OF_DISKS(source)                                                                           \
 	{                                                                                          \
-		.name = source, .when = source, .condition = " && op == read", .threshold = 100,   \
-		.hang = hang_on_disk, .rest = rest_on_disk, .begin = disks_begin,                  \
-		.again = disks_again, .end = disks_end, .let_go = disks_answer, .n_at_once = 1     \
+		.name = source, .when = source, .condition = " && op == read", .table = "flights", \
+		.threshold = 100, .hang = hang_on_disk, .rest = rest_on_disk,                      \
+		.begin = disks_begin, .again = disks_again, .end = disks_end,                      \
+		.let_go = disks_answer, .n_at_once = 1                                             \
 	}
 
 static const struct pending_source pending_sources[] = {
@@ -480,6 +490,7 @@ static const struct pending_source pending_sources[] = {
 	  .begin = hog_begin,
 	  .end = hog_end,
 	  .let_go = hog_stop,
+	  .wait_anew = hog_pause,
 	  .n_at_once = 1,
 	  .fuzzy = true },
 	{ .name = "blocked",
@@ -505,6 +516,7 @@ static const struct pending_source pending_sources[] = {
 	  .n_at_once = 6 },
 	{ .name = "span of tracepoints",
 	  .when = CALLS_AS_SPANS,
+	  .table = "flights",
 	  .threshold = 300,
 	  .hang = hang_in_call,
 	  .rest = rest,
@@ -512,12 +524,14 @@ static const struct pending_source pending_sources[] = {
 	  .fuzzy = true }, /* of other calls */
 	{ .name = "span of places",
 	  .when = PLACES,
+	  .table = "spans",
 	  .threshold = 100,
 	  .hang = hang_in_span,
 	  .rest = rest_in_span,
 	  .n_at_once = 6 },
 	{ .name = "function call",
 	  .when = "uprobe:SELF:watched_call",
+	  .table = "calls",
 	  .threshold = 100,
 	  .hang = watched_call,
 	  .rest = rest_in_function,
