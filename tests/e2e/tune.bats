@@ -58,6 +58,9 @@ same_rules() { # WHEN, of those of all rates
 	jq -e --slurpfile truth "$BATS_TEST_TMPDIR/truth" \
 		'.largest_ns >= 30e6 and .largest_ns <= ([$truth[] | .end_ns - .begin_ns] | max)' "$answer"
 	same "rates" "$(jq -c '[.thresholds[].per_day]' "$answer")" '[20,5,1]'
+	# what so short a measurement can tell of rare ones
+	jq -e '.unreached.threshold_ns as $ns | $ns >= .largest_ns and .unreached.when == "syscall:clock_nanosleep > " +
+		if $ns < 1e9 then "\($ns / 1e6)ms" else "\($ns / 1e9)s" end' "$answer" || fail "$(cat "$answer")"
 	# what is pending, or compared with what is usual, has the same values
 	for when in 'pending(syscall:clock_nanosleep) > 3s' 'syscall:clock_nanosleep > p99 * 4'; do
 		start_tune "$when" --if 'comm == "tuned"'

@@ -175,6 +175,14 @@ static void print_histogram(const struct frbpf_rule_state *st)
 	}
 }
 
+/* One CPU or thread cannot be above all of the time. */
+static bool is_out_of_reach(const struct tune *t, uint64_t ns)
+{
+	uint64_t window = t->when->share.window;
+
+	return window && ns >= window && t->states[0].max_value <= window;
+}
+
 static enum tune_how find_threshold(const struct tune *t, uint64_t per_day, uint64_t *ret_ns)
 {
 	enum tune_how how;
@@ -182,17 +190,47 @@ static enum tune_how find_threshold(const struct tune *t, uint64_t per_day, uint
 	if (!t->when->share.window)
 		return tune_ladder__find(t->steps, t->ns, per_day, ret_ns);
 	how = tune_ladder__find_share(t->steps, t->ns, per_day, ret_ns);
-	/* one CPU or thread cannot be above all of the time */
-	return *ret_ns >= t->when->share.window && t->states[0].max_value <= t->when->share.window
-		       ? TUNE_UNKNOWN
-		       : how;
+	return is_out_of_reach(t, *ret_ns) ? TUNE_UNKNOWN : how;
 }
 
-static void print_threshold(const struct tune *t, uint64_t per_day)
+/* Get the lowest step that no value was above. 0: there is none. */
+static uint64_t unreached_step(const struct tune *t)
+{
+	for (size_t i = 0; i < TUNE_STEPS; i++) {
+		if (!t->steps[i].matched)
+			return is_out_of_reach(t, t->steps[i].threshold) ? 0
+									 : t->steps[i].threshold;
+	}
+	return 0;
+}
+
+static void print_rule_lines(const struct tune *t, uint64_t ns)
+{
+	char line[1024];
+
+	printf("when = %s\n", tune_source__line(t->when, t->source, ns, line, sizeof(line)));
+	if (t->condition)
+		printf("if   = %s\n", t->condition);
+}
+
+/* All that a short measurement can tell of rare events. */
+static void print_unreached(const struct tune *t)
+{
+	uint64_t ns = unreached_step(t);
+	char time[32];
+
+	if (!ns)
+		return;
+	printf("\n# nothing was above this in %s; how rare that is, a longer measurement tells\n",
+	       units__format_duration(t->ns, time, sizeof(time)));
+	print_rule_lines(t, ns);
+}
+
+static enum tune_how print_threshold(const struct tune *t, uint64_t per_day)
 {
 	static const char *const words[] = { "as measured", "the tail drawn on",
 					     "nothing was above it", "rarer than what was seen" };
-	char line[1024], enough[32];
+	char enough[32];
 	uint64_t ns;
 	enum tune_how how = find_threshold(t, per_day, &ns);
 
@@ -202,11 +240,9 @@ static void print_threshold(const struct tune *t, uint64_t per_day)
 	if (how != TUNE_MEASURED)
 		printf("; --for %s would measure it", enough);
 	putchar('\n');
-	if (how == TUNE_UNKNOWN)
-		return;
-	printf("when = %s\n", tune_source__line(t->when, t->source, ns, line, sizeof(line)));
-	if (t->condition)
-		printf("if   = %s\n", t->condition);
+	if (how != TUNE_UNKNOWN)
+		print_rule_lines(t, ns);
+	return how;
 }
 
 static void print_tune_largest(const struct tune *t)
@@ -223,6 +259,7 @@ static void print_tune_largest(const struct tune *t)
 static void print_tune_text(const struct tune *t)
 {
 	const struct frbpf_rule_state *all = &t->states[0];
+	bool knows_all = true;
 	char time[32];
 
 	printf("%.*s%s%s: %" PRIu64 " %s in %s", (int)tune_source__length(t->source), t->source,
@@ -239,7 +276,9 @@ static void print_tune_text(const struct tune *t)
 		puts("\n# measured when it ended: what never ends fires once, whatever the "
 		     "threshold");
 	for (size_t i = 0; i < ARRAY_SIZE(rates); i++)
-		print_threshold(t, rates[i]);
+		knows_all &= print_threshold(t, rates[i]) != TUNE_UNKNOWN;
+	if (!knows_all)
+		print_unreached(t);
 }
 
 static json_t *json_histogram(const struct frbpf_rule_state *st)
@@ -290,14 +329,25 @@ static json_t *json_thresholds(const struct tune *t)
 	return list;
 }
 
+static json_t *json_unreached(const struct tune *t)
+{
+	uint64_t ns = unreached_step(t);
+	char line[1024];
+
+	if (!ns)
+		return json_null();
+	return json_pack("{s:I, s:s}", "threshold_ns", (json_int_t)ns, "when",
+			 tune_source__line(t->when, t->source, ns, line, sizeof(line)));
+}
+
 static int print_tune_json(const struct tune *t)
 {
 	const struct frbpf_rule_state *all = &t->states[0];
-	json_t *j = json_pack("{s:s, s:s?, s:I, s:I, s:I, s:o, s:o, s:o}", "when", t->source, "if",
-			      t->condition, "ns", (json_int_t)t->ns, "values",
+	json_t *j = json_pack("{s:s, s:s?, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "when", t->source,
+			      "if", t->condition, "ns", (json_int_t)t->ns, "values",
 			      (json_int_t)all->matched, "largest_ns", (json_int_t)all->max_value,
 			      "histogram", json_histogram(all), "steps", json_steps(t),
-			      "thresholds", json_thresholds(t));
+			      "thresholds", json_thresholds(t), "unreached", json_unreached(t));
 	int err = j ? json_dumpf(j, stdout, JSON_INDENT(2)) : -1;
 
 	json_decref(j);
