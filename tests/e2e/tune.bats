@@ -114,7 +114,9 @@ same_rules() { # WHEN, of those of all rates
 	jq -e '[.steps[].threshold_ns] | .[0] == 5e6 and .[-1] == 5e9' "$answer"
 	jq -e '.steps[0].matched >= 1 and .steps[-1].matched == 0' "$answer" || fail "$(cat "$answer")"
 	same_rules 'oncpu > [0-9]+% in 500ms per thread'
-	jq -e '.thresholds | length == 3 and all(.how == "unseen")' "$answer" || fail "$(cat "$answer")"
+	# a thread that got nearly all of a CPU leaves no step that it can be above
+	jq -e '(if any(.steps[]; .threshold_ns == 475e6 and .matched > 0) then "unknown" else "unseen" end) as $how |
+		.thresholds | length == 3 and all(.how == $how)' "$answer" || fail "$(cat "$answer")"
 }
 
 @test "tune listens for messages of applications, unless a recorder does" {
