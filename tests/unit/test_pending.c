@@ -82,6 +82,40 @@ static void test_system_calls(void **state)
 	free_rules(rules, ARRAY_SIZE(rules));
 }
 
+/* A hang is a part of a rule about others: of the first of two, and of the second. */
+static void test_one_hang_then_another(void **state)
+{
+	struct rule_conf rules[] = { rule_of(12, "rule:a then rule:b within 1h", NULL),
+				     of_subject(10, "pending(syscall:read) > 20ms", ""),
+				     of_subject(11, "pending(syscall:vfork) > 20ms", "") };
+	uint32_t slots[ARRAY_SIZE(rules)];
+	struct hanger reads, forks;
+	struct detectors *d;
+	struct sink got;
+
+	SKIP_UNLESS_POSSIBLE();
+	rules[0].when.parts.v[0].id = 10;
+	rules[0].when.parts.v[1].id = 11;
+	rules[1].quiet = rules[2].quiet = true;
+	d = detectors_with(rules, ARRAY_SIZE(rules), slots);
+	reads = hang_in(hang_in_call, 0, 0);
+	await_matched(d, slots[1], 1);
+	assert_int_equal(matched(d, slots[0]), 0);
+	update(d, rules, ARRAY_SIZE(rules), slots);
+	forks = hang_in(hang_blocked, 0, 0);
+	got = collect(d, LONG_MS);
+	assert_int_equal(got.n, 1);
+	assert_int_equal(got.last.rule_id, 12);
+	assert_int_equal(got.last.subject.tid, forks.pid);
+	assert_int_equal(got.last.parts[0].slot, slots[1]);
+	assert_int_equal(got.last.parts[0].subject.tid, reads.pid);
+	hanger__end(&reads, 1);
+	hanger__end(&forks, 1);
+	assert_int_equal(matched(d, slots[0]), 1);
+	detectors__free(d);
+	free_rules(rules, ARRAY_SIZE(rules));
+}
+
 /* ---- functions that call themselves, and that are left ---- */
 
 #define DEAD	     1 /* argument of a call that is left */
@@ -271,6 +305,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fires_once_for_each),
 		cmocka_unit_test(test_system_calls),
+		cmocka_unit_test(test_one_hang_then_another),
 		cmocka_unit_test(test_a_thousand_of_one_task),
 		cmocka_unit_test(test_a_call_that_was_left),
 		cmocka_unit_test_teardown(test_an_issuer_that_ended, end_disks),
