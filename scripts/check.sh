@@ -59,7 +59,7 @@ trap 'exit 143' TERM
 
 suites=()	   # titles
 declare -A jobs_of # the jobs of each, separated by blanks
-declare -A targets # of the jobs build-all, build-san and build-fuzz: arguments of make
+declare -A targets # of the jobs build-all and build-san: arguments of make
 lint=()		   # jobs
 pure=()		   # jobs that run beside anything, builds before what needs them
 alone=() beside=() # those that look at the kernel
@@ -70,7 +70,7 @@ add_suite() { # TITLE JOB...
 	jobs_of[$1]=${*:2}
 }
 
-needs_build() { # all|san|fuzz MAKE-ARGUMENT...
+needs_build() { # all|san MAKE-ARGUMENT...
 	if [[ ! ${targets[$1]-} ]]; then
 		add_suite "build $1" "build-$1"
 		[[ $1 == all ]] || pure+=("build-$1")
@@ -154,10 +154,10 @@ check_san() {
 
 check_fuzz() {
 	local source name
-	needs_build all all
+	needs_build san SAN=1
 	for source in tests/fuzz/fuzz_*.c; do
 		name=$(basename "$source" .c)
-		needs_build fuzz ".output/tests/fuzz/$name"
+		needs_build san ".output-san/tests/fuzz/$name"
 		add_suite "$name" "fuzz-$name"
 		pure+=("fuzz-$name")
 	done
@@ -229,13 +229,13 @@ run_job() { # NAME[.again]
 	build-*) build_job "$what" ;;
 	unit-*) limited "$UNIT_LIMIT" env CMOCKA_MESSAGE_OUTPUT=TAP ".output/tests/unit/$what" ;;
 	san-*) limited "$UNIT_LIMIT" env CMOCKA_MESSAGE_OUTPUT=TAP ".output-san/tests/unit/$what" ;;
-	fuzz-*) limited $((FUZZ_TIME + 90)) scripts/fuzz.sh "$FUZZ_TIME" ".output/tests/fuzz/$what" ;;
+	fuzz-*) limited $((FUZZ_TIME + 90)) scripts/fuzz.sh "$FUZZ_TIME" ".output-san/tests/fuzz/$what" ;;
 	e-*) e2e_job "$1" "$PWD/frbpf" "${e2e_files[what]}" ;;
 	s-*) e2e_job "$1" "$PWD/.output-san/frbpf" "${e2e_files[what]}" ;;
 	esac
 }
 
-build_job() { # all|san|fuzz
+build_job() { # all|san
 	local -a arguments
 	read -ra arguments <<<"${targets[$1]}"
 	limited $BUILD_LIMIT make -j"$(nproc)" "${arguments[@]}"

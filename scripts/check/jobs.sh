@@ -92,8 +92,7 @@ status_of() { # NAME
 build_of() { # NAME
 	case $1 in
 	lint-* | build-*) ;;
-	san-* | s-*) echo build-san ;;
-	fuzz-*) echo build-fuzz ;;
+	san-* | s-* | fuzz-*) echo build-san ;;
 	*) echo build-all ;;
 	esac
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/admin/request.c */
 /*
  * Requests of a compromised daemon to frbpf-admin: no probe by a path, and nothing about the
  * client.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Baseline files: an accepted one is written back unchanged, and can be compared with itself. */
-/* fuzz-sources: user/bench/baseline.c user/bench/series.c user/bench/against.c user/bench/metric.c user/bench/ratio.c user/run/histogram.c user/common/printable.c user/common/buf.c user/common/err.c user/common/cpus.c */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

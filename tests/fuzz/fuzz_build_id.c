@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/perfdata/build_id.c */
 /* ELF notes come from files that anybody can make and map. */
 #include <assert.h>
 #include <errno.h>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/symbols/cfi.c user/symbols/elf_read.c user/symbols/elf_symbols.c */
-/* fuzz-sources: user/symbols/symbol_table.c user/common/elf_copy.c */
 /* Call frame information comes from programs of anybody. */
 #include <assert.h>
 #include <string.h>

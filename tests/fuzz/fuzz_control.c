@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/daemon/control.c */
 /* Data sent to the daemon's control socket. */
 #include <string.h>
 #include <sys/socket.h>

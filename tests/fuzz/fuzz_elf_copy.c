@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/common/elf_copy.c */
 /* Anybody may have made the programs that are read. */
 #include <assert.h>
 #include <stddef.h>

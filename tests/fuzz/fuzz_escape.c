@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Texts of others in reports: whatever they are, nothing of ours can be imitated, and it is UTF-8. */
-/* fuzz-sources: user/common/printable.c user/common/buf.c */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/examine/message.c */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/run/findings.c user/run/outcome.c */
 /* The answer of the process that reads a run's dumps: it may have been taken over. */
 #include <assert.h>
 #include <jansson.h>

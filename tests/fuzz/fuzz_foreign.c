@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/common/foreign.c */
 /* Links of others lead to a regular file or nowhere; finding that out opens nothing. */
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/examine/probe/func_exits.c */
 #include <assert.h>
 #include <elf.h>
 

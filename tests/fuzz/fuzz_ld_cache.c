@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/detect/probe/probe_file.c */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/cmd/cmd_show.c user/cmd/cmd_ls.c user/cmd/show_trigger.c */
-/* fuzz-sources: user/cmd/incidents.c user/cmd/operand.c user/cmd/show_trigger.c */
 /*
  * Manifests that `frbpf show` and `ls` read: incidents are passed on, and have names that others
  * chose.

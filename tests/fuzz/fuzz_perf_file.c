@@ -1,14 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/perfdata/perf_file.c user/perfdata/file_records.c */
-/* fuzz-sources: user/perfdata/sample.c user/perfdata/block_file.c user/perfdata/file_records.c */
-/* fuzz-sources: user/common/format_field.c */
-/* fuzz-sources: user/perfdata/record.c user/perfdata/tracing_data.c user/perfdata/encode.c */
-/* fuzz-sources: user/symbols/task_model.c user/symbols/task_apply.c */
-/* fuzz-sources: user/symbols/task_emit.c user/symbols/thread_list.c */
-/* fuzz-sources: user/symbols/kernel_state.c */
-/* fuzz-sources: user/symbols/map_list.c */
-/* fuzz-sources: user/symbols/kernel_space.c user/analyse/offcpu_time.c */
-/* fuzz-sources: user/common/buf.c user/common/err.c */
 /*
  * A perf.data file of anybody: it is read to its end or refused with a message; all returned bytes
  * are readable; times rise.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/examine/probe/probe_found.c user/examine/probe/usdt_note.c */
 /* The answer of the process that reads a stranger's file: it may have been taken over. */
 #include <assert.h>
 #include <string.h>

@@ -1,8 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/examine/probe/probe_search.c user/examine/probe/elf_file.c user/examine/probe/find_func.c */
-/* fuzz-sources: user/examine/probe/func_exits.c user/examine/probe/usdt_note.c user/examine/probe/probe_found.c */
-/* fuzz-sources: user/symbols/elf_read.c user/symbols/elf_files.c user/common/elf_copy.c user/symbols/demangle.c */
-/* fuzz-sources: user/common/buf.c user/perfdata/build_id.c */
 /* A program for probes: whatever it contains, the answer is accepted. */
 #include <assert.h>
 #include <sys/mman.h>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/sideband/proc_scan.c user/common/proc_file.c */
-/* fuzz-sources: user/common/proc_file.c user/common/buf.c user/dump/state/cgroup_state.c */
 /* Files of /proc contain names that anybody chooses: of tasks, files, cgroups. */
 #include <string.h>
 

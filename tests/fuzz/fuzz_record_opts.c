@@ -1,13 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/record/record_opts.c user/record/words.c user/record/event_list.c */
-/* fuzz-sources: user/record/option_set.c user/record/option_output.c user/record/option_sample.c */
-/* fuzz-sources: user/record/option_target.c user/record/perf_options.c user/record/call_graph.c */
-/* fuzz-sources: user/record/filter_check.c user/common/format_field.c */
-/* fuzz-sources: user/record/call_graph.c user/record/event_terms.c user/record/event_group.c */
-/* fuzz-sources: user/record/event_parse.c user/record/event_attr.c user/record/event_names.c */
-/* fuzz-sources: user/record/pmu.c user/record/privilege.c user/common/tracefs.c */
-/* fuzz-sources: user/rules/diag.c user/rules/text.c user/rules/units.c */
-/* fuzz-sources: user/common/buf.c user/common/err.c user/common/printable.c */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/analyse/retrace/retrace.c user/analyse/retrace/retrace_taps.c user/analyse/retrace/retrace_task.c */
-/* fuzz-sources: user/analyse/retrace/retrace_flight.c user/analyse/retrace/retrace_source.c user/analyse/replay.c */
-/* fuzz-sources: user/common/format_field.c user/perfdata/sample.c user/perfdata/perf_file.c */
 /*
  * A recording of anybody, for every source: reported events end after they begin, in the order of
  * time, and name existing fields only.

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// clang-format off
-/* fuzz-sources: user/rules/[a-z]*.c user/common/buf.c user/common/err.c user/common/printable.c */
-// clang-format on
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/symbols/task_model.c user/symbols/task_apply.c user/symbols/task_emit.c */
-/* fuzz-sources: user/symbols/thread_list.c */
-/* fuzz-sources: user/symbols/kernel_state.c user/symbols/map_list.c */
-/* fuzz-sources: user/perfdata/record.c user/common/buf.c */
 /*
  * Bytes as records of a ring: what record__valid() accepts must neither crash the task model nor
  * damage its counts, and what the model emits must be valid.

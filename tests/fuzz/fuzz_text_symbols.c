@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/symbols/text_symbols.c user/symbols/symbol_table.c */
-/* fuzz-sources: user/common/buf.c */
 /* Anybody writes a /tmp/perf-PID.map, and chooses names of BPF programs in /proc/kallsyms. */
 #include <assert.h>
 #include <stdint.h>

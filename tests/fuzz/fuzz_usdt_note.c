@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/examine/probe/usdt_note.c */
 /* Notes of static probes come from files that anybody can make. */
 #include <assert.h>
 #include <string.h>

@@ -1,9 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz-sources: user/analyse/why/sched_events.c */
-/* fuzz-sources: user/analyse/why/sched_timeline.c user/analyse/why/stack_notes.c */
-/* fuzz-sources: user/analyse/why/wait_kind.c user/analyse/why/why.c user/analyse/why/why_tree.c */
-/* fuzz-sources: user/analyse/why/why_runnable.c user/analyse/why/why_behalf.c user/analyse/why/why_verdict.c */
-/* fuzz-sources: user/analyse/why/why_text.c */
 /*
  * Switches, wake-ups and interrupts in any order: the times in the tree add up, and there is a
  * verdict. The first bytes are the question, each following 12 bytes an event.

@@ -113,10 +113,10 @@ static void test_fields_reload(void **state)
 
 	NEED_TRACEFS();
 	rs[0] = load_rules(
-		"[rule-a]\nwhen = syscalls:sys_enter_close\nif = fd == 12345\ndump = none\n");
+		"[rule-a]\nwhen = syscalls:sys_enter_close\nif = fd == 12345 && comm == NAME\ndump = none\n");
 	rs[1] = load_rules(
-		"[rule-a]\nwhen = syscalls:sys_enter_close\nif = fd == 12345\ndump = none\n"
-		"[rule-b]\nwhen = syscalls:sys_enter_close\nif = fd == 54321\ndump = none\n");
+		"[rule-a]\nwhen = syscalls:sys_enter_close\nif = fd == 12345 && comm == NAME\ndump = none\n"
+		"[rule-b]\nwhen = syscalls:sys_enter_close\nif = fd == 54321 && comm == NAME\ndump = none\n");
 	d = open_detectors();
 	update(d, rs[0]->rules, rs[0]->n_rules, slots);
 	counts.d = d;

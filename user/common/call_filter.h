@@ -15,8 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define IS_SANITIZED 1 /* it reserves terabytes of addresses, and makes calls of its own */
+#if defined(__has_feature)
+#define IS_SANITIZED __has_feature(address_sanitizer) /* it reserves terabytes of addresses, and makes calls of its own */
+#elif defined(__SANITIZE_ADDRESS__)
+#define IS_SANITIZED 1
 #else
 #define IS_SANITIZED 0
 #endif

@@ -338,10 +338,11 @@ const void *record__sample_raw(const struct perf_event_header *h, uint64_t field
 
 const struct perf_event_header *record__next(const struct buf *b, size_t *off)
 {
-	const struct perf_event_header *h = (const void *)(b->data + *off);
+	const struct perf_event_header *h;
 
 	if (*off >= b->len)
 		return NULL;
+	h = (const void *)(b->data + *off);
 	*off += h->size;
 	return h;
 }
