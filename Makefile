@@ -46,7 +46,7 @@ FAST_FLAGS := -Og -g1 -Wno-maybe-uninitialized -Wno-format-truncation -Wno-clobb
 # thirds of the time of gcc's -Og; `make fuzz` has its own build with -O1.
 SAN_OPT   ?= -O0
 SAN_FLAGS := $(if $(SAN),$(SAN_OPT) -g1 -fsanitize=fuzzer-no-link$(,)address$(,)undefined -fno-sanitize-recover=all \
-	     -fno-omit-frame-pointer)
+	     -fno-omit-frame-pointer -Wno-unknown-attributes -Wno-gnu-variable-sized-type-not-at-end)
 
 CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
@@ -168,7 +168,7 @@ $(O)/tests/helpers/%: tests/helpers/%.c $(LIB)
 $(O)/tests/fuzz/%: tests/fuzz/%.c $(LIB)
 	$(call msg,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -Itests/fuzz -MMD -MP -MF $@.d $< $(LIB) $(LIBS) -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -Wno-missing-prototypes -Itests/fuzz -MMD -MP -MF $@.d $< $(LIB) $(LIBS) -o $@
 
 unit: $(UNIT_BINS)
 workloads: $(WORKLOADS) $(HELPERS)

@@ -201,7 +201,7 @@ static struct event_list *resolve(const char *line, struct tracefs *tracefs)
 {
 	struct source_text *src;
 	struct record_opts *opts;
-	struct event_list *list;
+	struct event_list *list = NULL;
 	struct diags d = { 0 };
 	struct buf text = { 0 };
 

@@ -525,8 +525,8 @@ static void test_false_findings(void **state)
 		"[{\"tables\": {}, \"why\": null, \"verdict\": null}]",
 		"[{\"tables\": [{}], \"why\": null, \"verdict\": null}]",
 		/* a session that the run does not have */
-		"[{\"tables\": [{\"session\": \"x\", \"event\": null, \"stacks\": []}], "
-		"\"why\": null, \"verdict\": null}]",
+		("[{\"tables\": [{\"session\": \"x\", \"event\": null, \"stacks\": []}], "
+		 "\"why\": null, \"verdict\": null}]"),
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {

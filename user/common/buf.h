@@ -18,7 +18,7 @@ int buf__add(struct buf *b, const void *data, size_t len);
 int buf__add_zero(struct buf *b, size_t len);
 int buf__add_str(struct buf *b, const char *s); /* without its NUL */
 int buf__printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-int buf__vprintf(struct buf *b, const char *fmt, va_list ap);
+int buf__vprintf(struct buf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 
 /*
  * Read a whole file, also one without a size (procfs, sysfs, tracefs), of at most @max bytes into

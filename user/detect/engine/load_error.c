@@ -55,7 +55,8 @@ static void keep_cause(struct load_log *log, const char *text)
 	snprintf(log->cause, sizeof(log->cause), "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-static int capture_log(enum libbpf_print_level level, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static int
+capture_log(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	struct load_log *log = current_log;
 	_cleanup_free_ char *text = NULL;
