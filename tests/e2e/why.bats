@@ -42,7 +42,7 @@ need_recording() {
 	need_tracepoints
 	need_fifo
 	keep_cpus_awake
-	spinners=${awake_pids[*]}
+	export spinners="${awake_pids[*]}"
 }
 
 @test "why finds the culprit behind a lock, a server, a child, a signal" {
