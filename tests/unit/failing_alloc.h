@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "common/call_filter.h"
+
 #define PLACES_MAX  16384
 #define PLACE_DEPTH 24 /* frames that identify a place */
 
@@ -59,7 +61,7 @@ static inline struct place *places__new(void)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__GLIBC__) && !IS_SANITIZED
 #define ALLOC_CAN_FAIL true
 
 void *__libc_malloc(size_t size);

@@ -8,6 +8,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 
+#include "common/call_filter.h"
 #include "common/cleanup.h"
 #include "record/event_list.h"
 #include "record/perf_options.h"
@@ -166,11 +167,7 @@ static const char *const lines[] = {
 /*
  * Sanitizers look for memory errors, not for differences: for them a part of the lines is enough.
  */
-#ifdef __SANITIZE_ADDRESS__
-#define LINES_STEP 8
-#else
-#define LINES_STEP 1
-#endif
+#define LINES_STEP (IS_SANITIZED ? 8 : 1)
 
 static bool is_chosen(const char *key, size_t len)
 {
