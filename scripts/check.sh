@@ -15,7 +15,7 @@
 #	storm	tests/e2e/storm.bats and tests/unit/test_out_of_memory in their long form, an hour: not a part of "everything"
 #
 # What does not look at the kernel is done beside what does: builds, fuzz targets, and unit tests that skip nothing. Of
-# the others, those run four at a time, since they mostly wait, that say "with: others": unit tests in their first
+# the others, those run three at a time, since they mostly wait, that say "with: others": unit tests in their first
 # comment, end-to-end suites before their "load helpers". Their rules and results are about their own processes, files
 # and cgroups, not about the whole machine. The rest runs before these, one after the other: no other test with BPF
 # programs, rings or faults is beside it. Each suite has its own /run/frbpf.
@@ -33,7 +33,7 @@ BUILD_LIMIT=1200 # s
 UNIT_LIMIT=240	 # s, per program
 E2E_LIMIT=300	 # s, per test
 E2E_FILE_LIMIT=1200
-LANES=4 # of tests that mostly wait
+LANES=3 # of tests that mostly wait
 UNSTEADY_LIMIT=3
 SAN_DEFAULT="check dump spike tracepoint hostile bait hung"
 FUZZ_TIME=${FUZZ_TIME:-3}
