@@ -116,6 +116,15 @@ write_rules() {
 	} >"$RULES"
 }
 
+# Prints a [session-NAME] for each line "NAME OPTIONS" of standard input; $session_options come first.
+sessions() {
+	local name line
+	printf '[daemon]\nbase = %s\n' "$BASE"
+	while read -r name line; do
+		printf '[session-%s]\nrun = %s %s\n' "$name" "${session_options-}" "$line"
+	done
+}
+
 # frbpf COMMAND ARGUMENTS...; bats' own descriptor must not get into a daemon.
 frbpf() {
 	local command=$1

@@ -12,20 +12,13 @@ setup() {
 	need_btf
 	need_tracepoints
 	common_setup
+	export session_options='-m 1M'
 }
 
 teardown() {
 	[[ ! ${target:-} ]] || kill "$target" || true
 	[[ ! ${group:-} ]] || leave_group
 	common_teardown
-}
-
-sessions() { # a [session-NAME] for each line "NAME OPTIONS"
-	local name line
-	printf '[daemon]\nbase = %s\n' "$BASE"
-	while read -r name line; do
-		printf '[session-%s]\nrun = -m 1M %s\n' "$name" "$line"
-	done
 }
 
 # "PID NS FUNCTION" for each sample of offcpu-time: the function is the innermost one of the program

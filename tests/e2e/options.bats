@@ -12,19 +12,12 @@ setup() {
 	need_btf
 	need_tracepoints
 	common_setup
+	export session_options='--overwrite -m 256K'
 }
 
 teardown() {
 	[[ ! ${target:-} ]] || kill "$target" || true
 	common_teardown
-}
-
-sessions() { # a [session-NAME] for each line "NAME OPTIONS"
-	local name line
-	printf '[daemon]\nbase = %s\n' "$BASE"
-	while read -r name line; do
-		printf '[session-%s]\nrun = %s --overwrite -m 256K\n' "$name" "$line"
-	done
 }
 
 # every reader opens it without a message, and it has samples of the event

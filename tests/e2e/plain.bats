@@ -22,14 +22,6 @@ teardown() {
 	common_teardown
 }
 
-sessions() { # a [session-NAME] for each line "NAME OPTIONS"
-	local name line
-	printf '[daemon]\nbase = %s\n' "$BASE"
-	while read -r name line; do
-		printf '[session-%s]\nrun = %s\n' "$name" "$line"
-	done
-}
-
 start() {
 	frbpf start --config "$RULES"
 }
