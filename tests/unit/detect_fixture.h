@@ -6,6 +6,7 @@
 #ifndef TESTS_UNIT_DETECT_FIXTURE_H
 #define TESTS_UNIT_DETECT_FIXTURE_H
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/sched.h>
@@ -156,6 +157,60 @@ static inline struct ruleset *parse_rules(const char *rules,
 	return rs;
 }
 
+/* ---- sleep ---- */
+
+/* 'S', 'D', ...; 0: it has ended. */
+static inline char task_state(pid_t tid)
+{
+	char path[64], text[512];
+	const char *state;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	state = strrchr(text, ')');
+	assert_non_null(state);
+	return state[2];
+}
+
+/* Wait until the child sleeps: on a busy machine it may not have got that far. */
+static inline void await_sleep(pid_t tid)
+{
+	char state;
+
+	do {
+		usleep(1000);
+		state = task_state(tid);
+		assert_true(state);
+	} while (state != 'S' && state != 'D');
+}
+
+/*
+ * Wait until no other thread of this process runs. AddressSanitizer locks its allocator while a
+ * thread starts, and a child that is forked then would find it locked for ever.
+ */
+static inline void await_other_threads(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *e;
+
+	assert_non_null(tasks);
+	while ((e = readdir(tasks))) {
+		pid_t tid = atoi(e->d_name);
+
+		while (tid > 0 && tid != getpid() && strchr("RD", task_state(tid) ?: 'S'))
+			usleep(100);
+	}
+	closedir(tasks);
+}
+
 /* ---- detectors ---- */
 
 static inline struct detectors *open_detectors(void)
@@ -175,6 +230,7 @@ static inline void update(struct detectors *d, const struct rule_conf *rules, si
 
 	if (detectors__update(d, rules, n, slots, &err))
 		fail_msg("update: %s", err.msg);
+	await_other_threads(); /* it may have begun a thread, and tests fork */
 }
 
 static inline struct detectors *detectors_with(const struct rule_conf *rules, size_t n,
@@ -328,28 +384,6 @@ static inline int in_child(int (*fn)(void *arg), void *arg, pid_t *ret_pid)
 static inline void set_name(const char *name)
 {
 	prctl(PR_SET_NAME, name);
-}
-
-/* Wait until the child sleeps: on a busy machine it may not have got that far. */
-static inline void await_sleep(pid_t tid)
-{
-	char path[64], text[512];
-	const char *state;
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
-	do {
-		usleep(1000);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		assert_true(fd >= 0);
-		n = read(fd, text, sizeof(text) - 1);
-		close(fd);
-		assert_true(n > 0);
-		text[n] = '\0';
-		state = strrchr(text, ')');
-		assert_non_null(state);
-	} while (strncmp(state, ") S", 3) && strncmp(state, ") D", 3));
 }
 
 /* ---- the programs in the kernel ---- */
