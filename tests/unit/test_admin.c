@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,12 +16,15 @@
 #include <string.h>
 #include <sys/capability.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #include "admin/admin.h"
 #include "admin/request.h"
 #include "admin/server.h"
+#include "common/call_filter.h"
 #include "common/channel.h"
 #include "common/cleanup.h"
 #include "common/helper.h"
@@ -105,6 +109,30 @@ static void garbage_is_survived(void **state)
 	close(pair[1]);
 }
 
+/* When nobody is left to serve, a server that dies is not replaced. */
+static void ends_with_its_client(void **state)
+{
+	struct call_filter f;
+	int pair[2], status;
+	pid_t pid;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		close(pair[0]);
+		call_filter__begin(&f);
+		call_filter__refuse(&f, SYS_seccomp, EPERM); /* so that each server dies */
+		if (call_filter__install(&f, SECCOMP_RET_ALLOW))
+			_exit(2);
+		admin_server__run(pair[1]);
+	}
+	close(pair[0]);
+	close(pair[1]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 1 << 8);
+}
+
 static void skip_without_right(void)
 {
 	cap_t caps = cap_get_proc();
@@ -169,6 +197,7 @@ int main(void)
 		cmocka_unit_test(refuses_the_rest),
 		cmocka_unit_test(probes_readable_files_alone),
 		cmocka_unit_test(garbage_is_survived),
+		cmocka_unit_test(ends_with_its_client),
 		cmocka_unit_test(does_it_for_who_may_not_and_is_replaced),
 	};
 

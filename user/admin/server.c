@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/capability.h>
@@ -9,7 +10,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "admin/request.h"
@@ -23,7 +23,7 @@
 #include "common/rights.h"
 
 #define MAX_FDS	 2	  /* the socket for the reply; a file or cgroup */
-#define PAUSE_NS 50000000 /* before a process that died is replaced */
+#define PAUSE_MS 50	  /* before a process that died is replaced */
 
 /* CAP_SYSLOG: without it the kernel hides the addresses of the programs that we open. */
 static const int kept[] = { CAP_SYS_ADMIN, CAP_SYSLOG };
@@ -112,16 +112,23 @@ static pid_t start_server(int sock, const struct admin_pmus *pmus)
 	_exit(1);
 }
 
+/* Wait for PAUSE_MS, or until the other end of @sock is closed, which is returned. */
+static bool pause_until_closed(int sock)
+{
+	struct pollfd pfd = { .fd = sock };
+
+	return poll(&pfd, 1, PAUSE_MS) > 0;
+}
+
 void admin_server__run(int sock)
 {
-	const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	const struct admin_pmus pmus = admin_pmus__find();
 
 	helper__ignore_signals();
 	if (rights__keep(kept, ARRAY_SIZE(kept)) || limit__set(RLIMIT_CORE, 0) ||
 	    landlock__no_files())
 		_exit(1);
-	for (;;) {
+	do {
 		pid_t pid = start_server(sock, &pmus);
 		int status = 0;
 
@@ -129,6 +136,6 @@ void admin_server__run(int sock)
 			;
 		if (pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status))
 			_exit(0);
-		nanosleep(&pause, NULL);
-	}
+	} while (!pause_until_closed(sock));
+	_exit(1);
 }
