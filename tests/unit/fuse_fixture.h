@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -156,6 +157,16 @@ static inline void fuse_run(int dev, const char *content)
 	}
 }
 
+/*
+ * Before main(), so that every process of the test is in it: a mount namespace of its own, which
+ * ends with the test, even if that is killed. No namespace without root, and no mount, either.
+ */
+__attribute__((constructor)) static inline void fuse_fixture__begin(void)
+{
+	if (!unshare(CLONE_NEWNS))
+		mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
+}
+
 /* Mount it with @content. False: this machine does not allow it. */
 static inline bool fuse_fixture__mount(struct fuse_fixture *f, const char *content)
 {
@@ -175,8 +186,10 @@ static inline bool fuse_fixture__mount(struct fuse_fixture *f, const char *conte
 		return false;
 	}
 	f->server = fork();
-	if (!f->server)
+	if (!f->server) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		fuse_run(dev, content);
+	}
 	close(dev);
 	return f->server > 0 && !stat(f->path, &f->st);
 }
