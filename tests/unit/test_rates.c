@@ -163,8 +163,11 @@ static void test_count(void **state)
 	/* a call that took no time by a coarse clock does not match */
 	seen = state_of(d, slots[2]).matched;
 	assert_in_range(seen, 440, 21 + 448);
-	/* every 64th of 21 + 448; never more often, though they race */
-	assert_in_range(state_of(d, slots[1]).fired, seen / FRBPF_COUNT_MAX,
+	/*
+	 * Every 64th of 21 + 448; never more often, though they race. A task that is preempted at a
+	 * 64th match leaves the trigger to a later one, where the next 64 begin.
+	 */
+	assert_in_range(state_of(d, slots[1]).fired, seen / FRBPF_COUNT_MAX - 1,
 			(21 + 448) / FRBPF_COUNT_MAX);
 	assert_in_range(state_of(d, slots[0]).fired, 60, (21 + 448) / 7);
 	assert_in_range(state_of(d, slots[2]).fired, 1 + 4 * 7 * 64 / 4 / 7 - (21 + 448 - seen),
