@@ -68,14 +68,14 @@ static __always_inline struct flight *request_find(const struct request *rq)
 	return f && *(volatile __u32 *)&f->depth ? f : NULL;
 }
 
-/* Does a kernel thread queue the request for our dump? Later, its pages may be gone. */
+/* Does a kernel thread queue the request for our dump? Ask at once: its pages may be gone later. */
 static __always_inline bool is_for_us(struct request *rq, struct task_struct *task)
 {
 	return task->flags & PF_KTHREAD && is_dump_written(bpf_ktime_get_ns()) &&
 	       is_own_disk(request_dev(rq)) && bio_may_be_ours((__u64)BPF_CORE_READ(rq, bio));
 }
 
-/* Begin a request. @issued: 0: not yet. */
+/* Begin a request. @issued: ns; 0: not issued yet. */
 static __always_inline void begin(struct request *rq, __u64 queued, __u64 issued)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -114,7 +114,7 @@ int BPF_PROG(io_start, struct request *rq)
 	return 0;
 }
 
-/* The same, but not an earlier request at that address whose end was missed. */
+/* Find an active request. NULL, too, if the entry is of an earlier one, whose end was missed. */
 static __always_inline struct flight *request_under_way(const struct request *rq)
 {
 	struct flight *f = request_find(rq);
@@ -204,10 +204,10 @@ static __always_inline void check_request(struct request *rq, const struct fligh
 #define CLOCK_SLACK 1000000 /* ns */
 
 /*
- * Get the begin of the wait. It is later than recorded if the request was returned and issued again
- * without being seen. 0: the entry belongs to an earlier request; this is counted.
+ * Get the time when the wait of a completed request began. It is later than recorded if the request
+ * was returned and issued again unseen. 0: the entry is of an earlier request, which is counted.
  */
-static __always_inline __u64 believe(const struct request *rq, const struct flight_data *p)
+static __always_inline __u64 completed_begin(const struct request *rq, const struct flight_data *p)
 {
 	__u64 begin = of_device ? p->issued : p->queued;
 	__u64 started = of_device ? rq->io_start_time_ns : rq->start_time_ns;
@@ -246,7 +246,7 @@ int BPF_PROG(io_complete, struct request *rq, int error, unsigned int bytes)
 	bank = rules_bank();
 	begin = of_device ? p->issued : p->queued;
 	if (begin && !p->foreign && (__s64)(now - begin) > 0 && !rules_below(bank, now - begin)) {
-		begin = believe(rq, p);
+		begin = completed_begin(rq, p);
 		if (begin && (__s64)(now - begin) > 0 && !rules_below(bank, now - begin))
 			check_request(rq, p, bytes, bank, now, now - begin);
 	}
@@ -277,8 +277,8 @@ struct {
 __u32 n_stacks; /* the daemon sets it to 0 before a look */
 
 /*
- * Is this still the request that was queued then? The end of an earlier one at that address may
- * have been missed. A free request has no hardware queue.
+ * Is @rq still the request of the entry? The end of that request may have been missed. A free
+ * request has no hardware queue.
  */
 static __always_inline bool request_lasts(const struct request *rq, const struct flight_data *p)
 {
@@ -287,7 +287,7 @@ static __always_inline bool request_lasts(const struct request *rq, const struct
 	return (__s64)(BPF_CORE_READ(rq, start_time_ns) - p->queued) <= CLOCK_SLACK;
 }
 
-/* As believe() for a request that has completed. */
+/* As completed_begin(), for a request that has not completed. @begin: as recorded. */
 static __always_inline __u64 request_begin(const struct request *rq, __u64 begin)
 {
 	__u64 started =

@@ -33,7 +33,7 @@ struct due_task {
 	__u64 born; /* ns: numbers are reused */
 };
 
-/* Not preallocated: most looks need nothing of it. Only iterators use these two. */
+/* Not preallocated, since most looks add no entry. Only iterators use this map and the next. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -71,8 +71,8 @@ static __always_inline void due_add(const struct due_task *of, const struct due 
 }
 
 /*
- * Each source defines it: set the values of the event, and call look_event() and due_run(). @sp: of
- * the task in user space; 0: unknown.
+ * Each source defines it: call due_begin(), set the values of the event, and call due_run(). Does
+ * nothing if the event has ended. @sp: stack pointer of the task in user space; 0: unknown.
  */
 static void due_match(const struct due *due, struct match *m, __u64 sp);
 
@@ -94,8 +94,8 @@ static __always_inline void due_begin(struct match *m, const struct due *due)
 }
 
 /*
- * Run the rules. @seen: in the table; of several spans of a key, another may have set it by now. Not
- * by rules_run(): there would be too many nested calls for the verifier.
+ * Run the rules. @seen: in the entry of the table. If a key has several spans, the look may have
+ * set it for another one already. rules_run() would nest too many calls for the verifier.
  */
 static __always_inline void due_run(struct match *m, const struct due *due, __u64 *seen)
 {

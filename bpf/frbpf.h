@@ -33,7 +33,7 @@
 #define FRBPF_PATH_LEN	     256   /* of a cgroup, with its NUL */
 #define FRBPF_MATCH_PATH     512   /* bytes of a path that patterns see */
 #define FRBPF_TEXT_FILE	     (2 + FRBPF_MAX_ARGS) /* text_is: the path of an open file */
-#define FRBPF_TEXT_LEN	     124		  /* bytes of it in a trigger, with the NUL */
+#define FRBPF_TEXT_LEN	     124		  /* bytes of the text in a trigger, with the NUL */
 #define FRBPF_MAX_PATH_GLOBS 64			  /* patterns on paths, of all sources together */
 #define FRBPF_TRIGGERS_SIZE  (256 * 1024) /* bytes of the trigger ring, room for 404 triggers */
 #define FRBPF_MAX_FOLLOWED   1024	  /* pending events that fired a rule, until they end */
@@ -142,9 +142,9 @@ enum frbpf_syscall_field {
 enum frbpf_call_peer {
 	FRBPF_CALL_NO_PEER,
 	FRBPF_CALL_ADDRESS, /* struct sockaddr at the second argument, of the length of the third */
-	FRBPF_CALL_SENDTO,  /* at the fifth; without it, the peer of the socket */
-	FRBPF_CALL_SOCKET,  /* the first argument is a socket, which knows it */
-	FRBPF_CALL_ACCEPTED, /* so is the return value */
+	FRBPF_CALL_SENDTO,  /* likewise at the fifth; if that is NULL, as FRBPF_CALL_SOCKET */
+	FRBPF_CALL_SOCKET,  /* the peer of the socket that is the first argument */
+	FRBPF_CALL_ACCEPTED, /* the peer of the socket that is the return value */
 };
 
 /* Which argument of a system call says what file it is about. */

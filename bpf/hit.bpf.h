@@ -54,7 +54,7 @@ const volatile __s32 subject_pid_arg = -1;
 const volatile bool is_disturbed;
 /* Where its arguments tell whose data a kernel thread writes. */
 struct frbpf_own_at own_at;
-/* Its hits have no subject. */
+/* Hits of the tracepoint have no subject. */
 const volatile bool subject_nobody;
 
 static __always_inline struct hit *hit_begin(void)

@@ -51,8 +51,8 @@ struct spin {
 };
 
 /*
- * The one of this CPU: a spinning task is not preempted. An interrupt may spin meanwhile: it is
- * left out.
+ * The spin on this CPU. There is one, since a spinning task is not preempted. A spin in an
+ * interrupt meanwhile is ignored.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -177,9 +177,7 @@ int BPF_PROG(lw_posix, struct inode *inode, struct file_lock *lock, int ret)
 /* Do the tids in its memory belong to the daemon's namespace? */
 static __always_inline bool shares_namespace(struct task_struct *task)
 {
-	/*
-	 * a copy: before 6.2 no unknown offset may be added to a pointer that the verifier tracks
-	 */
+	/* a copy: before 6.2 the verifier refuses to add an unknown offset to a tracked pointer */
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
 
 	return pid && pid_ns_innermost((__u64)pid) == daemon_pidns;

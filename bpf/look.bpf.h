@@ -8,9 +8,9 @@
  *			event has not ended
  *	look_run()	runs the rules, and sends the stack of the subject
  *
- * A look may miss an event: who walks a hash table may skip entries while others are deleted, and on
- * some kernels a look-up may fail. So each event has the time of the last look that ran the rules
- * for it, and an event that was missed is found by the next look.
+ * A look may miss an event: a walk over a hash table may skip entries while others are deleted, and
+ * on some kernels a look-up may fail. So each event has the time of the last look that ran the
+ * rules for it, and an event that was missed is found by the next look.
  *
  * The programs of the same source may interrupt a look, so it has a struct match of its own. There
  * is one look at a time.
@@ -38,8 +38,8 @@ static __always_inline bool look_reaches(__u64 begin)
 }
 
 /*
- * Before the rules run. @before: `seen` of the event as this look found it. If that is before its
- * begin, it is that of an earlier event.
+ * Call it before the rules run. @before: `seen` of the event as this look found it. A time before
+ * the begin of the event was written for an earlier event.
  */
 static __always_inline void look_seen(struct match *m, __u64 before, __u64 *seen)
 {

@@ -147,7 +147,7 @@ static __always_inline void match_measured(struct match *m, const struct measure
 	m->file_at = 0;
 }
 
-/* The same in `scratch`. Never NULL, but the verifier does not know that. */
+/* Begin a match in `scratch`. Never NULL, but the verifier does not know that. */
 static __always_inline struct match *match_new(const struct measured *s)
 {
 	__u32 zero = 0;

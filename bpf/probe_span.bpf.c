@@ -88,7 +88,7 @@ static __always_inline __u64 span_id(const struct span_key *key)
 	return id;
 }
 
-/* Set the values that rules look at; @end NULL: it has not come to its end. */
+/* Set the values that rules look at. @end: arguments at the end; NULL: the span has not ended. */
 static __always_inline void set_values(struct match *m, const __u64 *start, const __u64 *end)
 {
 	__u32 bank = m->bank & 1;
@@ -132,7 +132,7 @@ int ps_start(struct pt_regs *ctx)
 	return 0;
 }
 
-/* NULL: no rule is about it, or no match is to be had. */
+/* NULL: too short for every rule, not in scope, or all struct match are in use. */
 static __always_inline struct match *begin_match(const struct begun *begun, __u64 now,
 						 const __u64 *end)
 {
@@ -167,7 +167,7 @@ int ps_end(struct pt_regs *ctx)
 		return 0;
 	begin = *(volatile __u64 *)&begun->begin;
 	m = begin_match(begun, now, args);
-	/* another thread came to the end of this span, too, or began it anew */
+	/* another thread has ended this span meanwhile, or begun it anew */
 	if (*(volatile __u64 *)&begun->begin != begin || bpf_map_delete_elem(&spans, &key)) {
 		if (m)
 			user_match_end(m);

@@ -295,7 +295,7 @@ static __always_inline enum frbpf_cause cooldown_begin(const struct frbpf_rule *
 }
 
 /* Causes for which incidents report the number of suppressed matches and the largest of them. */
-static __always_inline bool is_told_cause(enum frbpf_cause cause)
+static __always_inline bool cause_is_reported(enum frbpf_cause cause)
 {
 	return cause == FRBPF_CAUSE_COOLDOWN || cause == FRBPF_CAUSE_RULE_CAP ||
 	       cause == FRBPF_CAUSE_CAP;

@@ -21,7 +21,10 @@
 #include "rates.bpf.h"
 #include "shares.bpf.h"
 
-/* What the event is about: the path or file of a call, or a string. Nobody else uses MATCH_CALL_PATH if there is none. */
+/*
+ * Set the text of a trigger: the path or file of a call, or the string that rules looked at.
+ * Without such a string MATCH_CALL_PATH is unused, so the path of a file is built there.
+ */
 static __always_inline void trigger_text(struct frbpf_trigger *t, struct match *m)
 {
 	struct path_text *text = &m->path[MATCH_SUBJECT][MATCH_CALL_PATH];
@@ -190,9 +193,9 @@ __noinline int follow_ended(const struct frbpf_rule *rule, const struct match *m
 	return 0;
 }
 
-/* Reserves the record before the cooldown begins: a full ring must not begin one. */
-static __always_inline __u32 fire(const struct frbpf_rule *rule, struct frbpf_rule_state *st,
-				  struct match *m)
+/* Reserves the record before the cooldown begins: if the ring is full, no cooldown must begin. */
+static __always_inline __u32 rule_fire(const struct frbpf_rule *rule, struct frbpf_rule_state *st,
+				       struct match *m)
 {
 	struct frbpf_trigger *t = NULL;
 	struct cooldown c = {};
@@ -259,7 +262,7 @@ static __always_inline int rule_reached(const struct frbpf_rule *rule, __u64 val
 }
 
 /* Does the rule ignore calls that wait by nature? It is on all calls, and not about errors. */
-static __always_inline bool minds_waits(const struct frbpf_rule *rule)
+static __always_inline bool rule_ignores_waits(const struct frbpf_rule *rule)
 {
 	return (rule->flags & (FRBPF_RULE_ALL_CALLS | FRBPF_RULE_FAILS)) == FRBPF_RULE_ALL_CALLS;
 }
@@ -305,7 +308,7 @@ static __always_inline __u32 rule_outcome(const struct frbpf_rule *rule,
 		m->now = bpf_ktime_get_ns();
 	cause = cause_against(rule, st, m, counted);
 	if (cause == FRBPF_CAUSE_MAX)
-		cause = fire(rule, st, m);
+		cause = rule_fire(rule, st, m);
 	if (cause == FRBPF_CAUSE_COOLDOWN && of_rule && rule->count.n <= 1 &&
 	    rule->cooldown.window >= COOLING_LEAST)
 		st->cooling = bpf_jiffies64();
@@ -383,7 +386,7 @@ static __always_inline int rule_matches(const struct frbpf_rule *rule, struct fr
 		state_count(st, m->value);
 	cause = rule_outcome(rule, st, m, counted);
 	/* the subject of the largest suppressed match is recorded */
-	if (is_told_cause(cause) && m->lacks_tasks && !(rule->flags & FRBPF_RULE_QUIET) &&
+	if (cause_is_reported(cause) && m->lacks_tasks && !(rule->flags & FRBPF_RULE_QUIET) &&
 	    is_largest_suppressed(st, m->value))
 		cause = CAUSE_ASK_TASKS;
 	if (cause == CAUSE_ASK_TASKS) {
@@ -392,7 +395,7 @@ static __always_inline int rule_matches(const struct frbpf_rule *rule, struct fr
 	}
 	if (rule->flags & FRBPF_RULE_PART && is_part(cause))
 		part_note(rule, st, m);
-	if (is_told_cause(cause) && !m->lacks_tasks)
+	if (cause_is_reported(cause) && !m->lacks_tasks)
 		suppressed_note(st, m);
 	suppress(st, cause);
 	return RUN_NEXT;
@@ -439,7 +442,7 @@ __noinline int rule_run(__u32 idx, struct match *m)
 	reached = rule_reached(rule, m->value, m->error);
 	if (reached != REACHED)
 		return reached == REACHED_BY_NONE ? RUN_END : RUN_NEXT;
-	if (!rule_is_about(rule, m) || (m->waits && minds_waits(rule)) ||
+	if (!rule_is_about(rule, m) || (m->waits && rule_ignores_waits(rule)) ||
 	    !key_in(rule->keys, m->key))
 		return RUN_NEXT;
 	holds = nodes_hold(rule, m);
@@ -624,7 +627,7 @@ static __always_inline void look_silence(const struct frbpf_rule *rule, struct f
 	m->source = look.source;
 	state_count(st, m->value);
 	cause = rule_outcome(rule, st, m, false);
-	if (is_told_cause(cause))
+	if (cause_is_reported(cause))
 		suppressed_note(st, m);
 	suppress(st, cause);
 }

@@ -13,7 +13,7 @@
 char LICENSE[] SEC("license") = "GPL";
 
 struct flight_data {
-	__u32 generation; /* of the rules that args were extracted for */
+	__u32 generation; /* control.generation when args were extracted */
 	__u32 tid;	  /* this and `born`: of the task that ran at the last start */
 	__u64 born;
 	union {

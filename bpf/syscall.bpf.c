@@ -58,7 +58,7 @@ struct {
 
 /*
  * Since when each call has been watched without a break; set by the daemon. Exits are seen only
- * while the call is watched. So a begin before this time belongs to an earlier call of that number.
+ * while the call is watched. So a call that began before this time may have ended unseen.
  */
 __u64 watched_since[FRBPF_KEY_MAX];
 
@@ -78,7 +78,7 @@ static __always_inline bool is_watched(__u32 bank, long nr)
 }
 
 /* Is this a restart of the call by the kernel? restart_syscall has no address of its own. */
-static __always_inline bool goes_on(const struct call *call, struct pt_regs *regs, long nr)
+static __always_inline bool call_restarts(const struct call *call, struct pt_regs *regs, long nr)
 {
 	if (!call->begin || call->stage == CALL_BEGUN)
 		return false;
@@ -114,7 +114,7 @@ int BPF_PROG(sc_enter, struct pt_regs *regs, long nr)
 			call->stage = CALL_RETURNED;
 		return 0;
 	}
-	if (goes_on(call, regs, nr)) {
+	if (call_restarts(call, regs, nr)) {
 		call->stage = CALL_BEGUN;
 		return 0;
 	}
@@ -163,7 +163,10 @@ static __always_inline bool waits_at_fd(struct task_struct *task, struct pt_regs
 	return type != S_IFREG && type != S_IFDIR && type != S_IFBLK;
 }
 
-/* Note the open file that the call is about: a trigger builds its path. Pipes, sockets and the like have none. */
+/*
+ * Note the open file that the call is about, for a trigger to build its path. Pipes, sockets and
+ * the like have no path.
+ */
 static __always_inline void take_file(struct match *m, struct task_struct *task,
 				      struct pt_regs *regs, __u32 nr)
 {

@@ -391,7 +391,7 @@ static void test_subject_has_cgroups(void **state)
 		found |= e.cgroup[EVENT_SUBJECT][i] == own;
 	assert_true(found);
 	assert_int_equal(e.self, 1);
-	proc_subject__is_current(&e);
+	proc_subject__set_current(&e);
 	assert_memory_equal(e.val[EVENT_CURRENT], e.val[EVENT_SUBJECT],
 			    FRBPF_FIELD_VALUE * sizeof(e.val[0][0]));
 	assert_memory_equal(e.cgroup[EVENT_CURRENT], e.cgroup[EVENT_SUBJECT], sizeof(e.cgroup[0]));

@@ -8,7 +8,7 @@
 #include "detect/engine/source.h"
 #include "blkio.skel.h"
 
-/* Find the value of an enumerator in any enum, since some enums have no name. Or -ENOENT. */
+/* Find the value of an enumerator in any enum, since some enums have no name. -ENOENT: none. */
 static int find_enumerator(const struct btf *btf, const char *name)
 {
 	for (uint32_t id = 1; id < btf__type_cnt(btf); id++) {

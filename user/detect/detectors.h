@@ -113,11 +113,11 @@ void detectors__own_base(struct detectors *d, int fd);
  * so it may be called at each wake-up. This and the next two are for the thread that updates.
  */
 void detectors__tidy(struct detectors *d);
-/* A descriptor that is readable when there are many of them: call detectors__step_keys() then. */
+/* A descriptor that is readable when there are many entries: call detectors__step_keys() then. */
 int detectors__keys_fd(const struct detectors *d);
 /*
- * Delete them where it is due. Returns the time, ns, after which to call it again even if the
- * descriptor stays silent, or UINT64_MAX.
+ * Delete expired entries of rules with many. Returns the time, ns, after which to call it again
+ * even if the descriptor stays silent, or UINT64_MAX.
  */
 uint64_t detectors__step_keys(struct detectors *d);
 

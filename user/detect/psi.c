@@ -364,13 +364,13 @@ static int psi_attach(struct source *s)
 	err = listener__add(p->listener, p->retry_fd, EPOLLIN, on_retry, p);
 	if (err)
 		return err;
-	listener__hold(p->listener);
+	listener__pause(p->listener);
 	err = psi_watch(p);
 	if (err == -ENOENT && may_come(p)) {
 		set_retry(p, RETRY_NS);
 		err = 0;
 	}
-	listener__go_on(p->listener);
+	listener__resume(p->listener);
 	return err ? open_error(p, err, s->err) : 0;
 }
 
@@ -381,10 +381,10 @@ static void psi_free(struct source *s)
 	if (!p)
 		return;
 	if (p->retry_fd >= 0) {
-		listener__hold(p->listener);
+		listener__pause(p->listener);
 		p->closing = true;
 		psi_unwatch(p);
-		listener__go_on(p->listener);
+		listener__resume(p->listener);
 		listener__remove(p->listener, p->retry_fd);
 		close(p->retry_fd);
 	}

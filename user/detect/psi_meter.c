@@ -17,7 +17,7 @@ void psi_meter__add(struct psi_meter *m, uint64_t time, uint64_t total_us)
 }
 
 /*
- * Estimate total= at the begin of the window. Between two readings close to each other it is taken
+ * Estimate total= at the start of the window. Between two readings close to each other it is taken
  * to have grown evenly. Between distant ones it is taken to have grown only at the end: otherwise
  * the kernel would have reported pressure before.
  */

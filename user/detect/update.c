@@ -303,7 +303,7 @@ static bool is_in_force(const struct detectors *d, const struct source *s)
 	return false;
 }
 
-/* Follow no event any more whose rule is gone. */
+/* Stop following pending events whose rule is gone. */
 static void forget_followed(const struct detectors *d, const struct update *u)
 {
 	struct frbpf_followed_key prev, key;

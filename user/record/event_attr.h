@@ -23,7 +23,7 @@ void event_attr__make(const struct event_spec *spec, const struct sampling *s,
 
 /* Apply modifier S: samples of @leader contain its count and those of the members. */
 void event_attr__read_count(struct perf_event_attr *leader, bool has_members);
-/* Do not let a @member of such a group sample, unless its terms say so (@own_rate). */
+/* Apply modifier S: @member does not sample, unless its own terms set a rate (@own_rate). */
 void event_attr__follow(struct perf_event_attr *member, const struct perf_event_attr *leader,
 			bool own_rate);
 

@@ -116,7 +116,7 @@ static void free_names(char **names)
 	free(names);
 }
 
-/* perf probe -x PROGRAM makes system probe_PROGRAM, and one for a static probe sdt_PROVIDER. */
+/* perf probe -x PROGRAM adds events to system probe_PROGRAM; of a static probe, sdt_PROVIDER. */
 static bool is_of_probes(const char *system)
 {
 	return !strcmp(system, "probe") || !strncmp(system, "probe_", 6) ||
@@ -222,7 +222,8 @@ static int resolve_event(struct resolver *r, const struct event_item *item, bool
 }
 
 /*
- * Make the events from @first on one group. @read: samples contain counts, also of a single event.
+ * Make one group of the events from @first on. @read: samples contain counts, also of a single
+ * event.
  */
 static void make_group(struct resolver *r, size_t first, bool read)
 {
@@ -334,7 +335,7 @@ static int set_list_sampling(struct resolver *r)
 	return 0;
 }
 
-/* The last event, and in no group. A BPF program chooses its tasks: it is not for a cgroup. */
+/* Add the event of --off-cpu: last, in no group, in no cgroup. A BPF program chooses its tasks. */
 static int add_off_cpu(struct resolver *r)
 {
 	const struct record_opts *o = r->opts;

@@ -35,7 +35,7 @@ struct event {
 struct off_cpu_opts {
 	bool wanted; /* the last event is that of --off-cpu */
 	uint64_t least_ns;
-	bool inherits; /* tasks that the recorded ones start are recorded */
+	bool inherits; /* tasks started by recorded tasks are recorded, too */
 };
 
 struct event_list {
@@ -71,7 +71,10 @@ bool event_list__rate(const struct event_list *l, uint64_t *ret_most, uint64_t *
  */
 void event_list__set_plain(struct event_list *l);
 
-/* Open a cgroup by its path below the mount of cgroup2. A descriptor, or negative errno with a message. */
+/*
+ * Open a cgroup by its path below the mount of cgroup2. Returns a descriptor, or negative errno
+ * with a message in @err.
+ */
 int event_cgroup__open(const char *name, struct err *err);
 
 /* Open the cgroups that events name. 0 or negative errno with a message in @err. */

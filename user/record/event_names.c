@@ -103,7 +103,7 @@ int event_names__find(const char *s, size_t len, uint32_t *ret_type, uint64_t *r
 	return -ENOENT;
 }
 
-/* Length of the name of @names at the begin of @s, up to the end or a '-'; 0: none. */
+/* Length of the name of @names that @s starts with, up to the end or a '-'; 0: none. */
 static size_t alias_length(const char *const *names, const char *s, size_t len)
 {
 	for (; *names; names++) {
@@ -115,9 +115,7 @@ static size_t alias_length(const char *const *names, const char *s, size_t len)
 	return 0;
 }
 
-/*
- * Find the row of @table whose name is at the begin of *s, and skip the name and a '-'. -1: none.
- */
+/* Find the row of @table whose name *s starts with, and skip the name and a '-'. -1: none. */
 static int take_alias(const char *const (*table)[MAX_ALIASES + 1], size_t rows, const char **s,
 		      size_t *len)
 {

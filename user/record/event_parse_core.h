@@ -31,7 +31,7 @@ struct event_parser {
 	bool has_terms;
 };
 
-/* Get the place of @part; the whole item, if quotes in it hide the place. */
+/* Get the span of @part in the source; if quotes make it unknown, the span of the whole item. */
 struct span part__span(const struct event_parser *p, struct part part);
 
 #define PART_ERROR(p, part, ...) diags__error((p)->d, (p)->src, part__span(p, part), __VA_ARGS__)

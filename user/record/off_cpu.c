@@ -10,7 +10,7 @@
 #define FILE_FIELDS (RECORD_SAMPLE_TYPE | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN)
 #define MARKS	    2 /* PERF_CONTEXT_KERNEL, PERF_CONTEXT_USER */
 
-/* The begin of a sample with RING_FIELDS, and with FILE_FIELDS */
+/* The start of a sample: with RING_FIELDS, and with FILE_FIELDS */
 struct off_cpu_sample {
 	struct perf_event_header header;
 	uint64_t id, ip;
@@ -82,7 +82,7 @@ static uint64_t take_frames(const struct frbpf_off_cpu *r, uint64_t *ips)
 	return n;
 }
 
-/* False: torn. */
+/* Convert a sample to the layout of files. False: it is torn. */
 static bool unpack_sample(struct off_cpu_sample *s)
 {
 	uint64_t ips[FRBPF_OFF_CPU_KERNEL + FRBPF_OFF_CPU_USER + MARKS];
@@ -110,7 +110,7 @@ static bool unpack_sample(struct off_cpu_sample *s)
 	return true;
 }
 
-/* The id of its event on CPU number @c; 0: the session has none. */
+/* The id of offcpu-time on CPU number @c; 0: the session does not record it. */
 static uint64_t off_cpu_id(const struct session *s, size_t c)
 {
 	for (size_t e = 0; e < s->events->n; e++) {

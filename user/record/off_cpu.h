@@ -11,7 +11,7 @@
 
 #define OFF_CPU_EVENT "offcpu-time" /* as perf names it */
 
-/* Make its attr for rings out of @line: what the options @o of its line make of an event. */
+/* Turn @line, the attr that the options @o give to any event, into that of offcpu-time in rings. */
 void off_cpu__init_attr(const struct record_opts *o, struct perf_event_attr *line,
 			struct off_cpu_opts *ret_opts);
 
@@ -19,9 +19,9 @@ void off_cpu__init_attr(const struct record_opts *o, struct perf_event_attr *lin
 uint64_t event__file_fields(const struct event *ev);
 
 /*
- * Make the samples of offcpu-time in @v, copies of records of CPU number @c, those of files: in
- * place, and not larger. They have the ids of session__event_ids(). Returns the new number of
- * records: torn ones are dropped.
+ * Convert the samples of offcpu-time in @v to the layout of files. @v are copies of records of CPU
+ * number @c; they are changed in place, and do not grow. Samples get the ids of
+ * session__event_ids(). Torn ones are dropped. Returns the new number of records.
  */
 size_t off_cpu__unpack(const struct session *s, size_t c, const struct perf_event_header **v,
 		       size_t n);

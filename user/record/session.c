@@ -81,7 +81,7 @@ static int open_event_on(struct session *s, size_t e, const struct record_target
 	const char *notice = NULL;
 	int leader = ev->leader == e ? -1 : c->fds[t * s->events->n + ev->leader], fd;
 
-	if (ev->off_cpu && t) /* one for all tasks */
+	if (ev->off_cpu && t) /* one event covers all tasks */
 		return 0;
 
 	fd = event__open_for(ev, target, t, c->cpu, leader, err, &notice);
@@ -385,7 +385,7 @@ size_t session__descriptors(const struct event_list *events, const struct record
 	size_t spare = 0;
 
 	if (record_target__is_open(target) && record_target__threads(target, &tids, &n))
-		n = 1; /* opening it reports the error */
+		n = 1; /* session__open() reports the error */
 	for (size_t e = 0; e < events->n; e++)
 		cgroups += events->v[e].cgroup != NULL;
 	cgroups += target->kind == RECORD_CGROUP;

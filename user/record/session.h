@@ -10,8 +10,8 @@
  * for an RCU grace period.
  *
  * The rings of a plain session are drained into a file all the time (common/forward_ring.h), and
- * not overwritten. They have no copies. Their anchors record what names addresses, from the moment
- * of session__open() on, as the file must have it all.
+ * not overwritten. They have no copies. Their anchors record what names addresses from
+ * session__open() on, since the file must have all of it.
  */
 #ifndef FRBPF_RECORD_SESSION_H
 #define FRBPF_RECORD_SESSION_H
@@ -36,7 +36,7 @@ struct session_cpu {
 
 	/* protected by the lock */
 	int *fds;	 /* [t * events->n + e] is for event e and target t; -1: none; owned */
-	int pulse;	 /* lives as long as @fds do; the anchor, until the CPU came back */
+	int pulse;	 /* as alive as @fds; it is the anchor until the CPU first comes back */
 	uint64_t opened; /* ns: when the pulse began */
 	struct {
 		uint64_t from, to; /* ns */
@@ -44,7 +44,7 @@ struct session_cpu {
 	size_t n_away;
 };
 
-/* An event that was opened when its CPU came back. Its records get the id of the first one. */
+/* An event that was opened when its CPU came back. Its records get the id of the original event. */
 struct session_alias {
 	uint64_t id, stands_for;
 };
@@ -62,8 +62,8 @@ struct session {
 	_Atomic size_t n_cpus;	   /* grows when new CPUs come online; never shrinks */
 	size_t max_cpus;
 	/*
-	 * for some threads: CPUs that were off line at the start. Forked tasks inherit their
-	 * events, which are disabled and have no ring. This cannot be done later. Owned
+	 * RECORD_TASKS: CPUs that were off line at the start. Their events are opened then,
+	 * disabled and without a ring, so that forked tasks inherit them. Owned
 	 */
 	struct session_cpu *spare;
 	size_t n_spare;
@@ -131,13 +131,16 @@ uint64_t session__away(struct session *s, size_t c, uint64_t from, uint64_t to);
 /* Replace ids in the records @v of a copy with those of session__event_ids(). */
 void session__rename(struct session *s, const struct perf_event_header **v, size_t n);
 
-/* Get the ids of event @e, one for each target and CPU; of offcpu-time, for each CPU. They belong to @s. */
+/*
+ * Get the ids of event @e, one for each target and CPU; of offcpu-time, one for each CPU. @s owns
+ * them.
+ */
 const uint64_t *session__event_ids(const struct session *s, size_t e, size_t *ret_n);
 
 /*
- * Fields that markers in its files have, see struct record_sample: a callchain if any event has it,
- * as `perf sched timehist` shows none at all if one attr of a file lacks them, and what all events
- * have.
+ * Get the fields of markers in files of the session, see struct record_sample: those that all
+ * events have, and a callchain if any event has one. If one attr of a file lacks callchains, `perf
+ * sched timehist` shows none at all.
  */
 uint64_t session__marker_fields(const struct session *s);
 

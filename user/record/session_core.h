@@ -9,8 +9,8 @@
 int session_cpu__open_ring(struct session *s, struct session_cpu *c, size_t ring_bytes,
 			   struct err *err);
 /*
- * Plain sessions: set the attributes of the anchors; open one, where -EINVAL drops what this kernel
- * lacks. Returns the descriptor or negative errno.
+ * For plain sessions: set the attributes of the anchors; open one. The second drops features, the
+ * newest first, until the kernel accepts the attributes. Returns the descriptor or negative errno.
  */
 void session_plain__init_attr(struct session *s, size_t ring_bytes);
 int session_plain__open_anchor(struct session *s, int cpu);

@@ -20,8 +20,8 @@
 	16 /* times that a CPU may come back while its first records are in the ring */
 
 /*
- * Is the CPU recorded? Asking interrupts it. *ret_until: when it went off line. Call with the lock
- * held.
+ * Is the CPU recorded? This interrupts the CPU. *ret_until: when it went off line. Call with the
+ * lock held.
  */
 static bool is_recorded(const struct session_cpu *c, uint64_t *ret_until)
 {

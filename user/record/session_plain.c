@@ -8,7 +8,7 @@
 #include "common/cleanup.h"
 #include "record/session_core.h"
 
-#define RINGS_SHARE 4 /* a ring wakes its reader when one part in so many is used */
+#define RINGS_SHARE 4 /* a ring wakes its reader when this fraction is used: 1 / RINGS_SHARE */
 
 void session_plain__init_attr(struct session *s, size_t ring_bytes)
 {

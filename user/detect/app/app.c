@@ -57,7 +57,7 @@ static void fill_sender(const struct app *a, const struct app_message *m,
 		cpu = proc_subject__cpu(tid);
 		e->cpu = cpu < 0 ? 0 : cpu;
 	}
-	proc_subject__is_current(e);
+	proc_subject__set_current(e);
 }
 
 static void fill_args(const struct app *a, const struct app_message *m, uint32_t bank,
@@ -78,7 +78,7 @@ static void fill_args(const struct app *a, const struct app_message *m, uint32_t
 	e->bank = 1 + bank;
 }
 
-/* If other rules come into force meanwhile, the event is filled in again for those. */
+/* Evaluate a message. If other rules come into force meanwhile, fill the event in again. */
 static void on_message(struct app_client *c, const struct app_message *m,
 		       const struct app_sender *s)
 {

@@ -25,7 +25,7 @@ static bool parse_number(const char *s, uid_t *ret)
 	return true;
 }
 
-/* All ranges of an owner get the user of the first one. */
+/* All ranges of an owner get the `user` of its first range. */
 static void add_range(struct app_limits *l, const char **owners, char *line)
 {
 	char *first = strchr(line, ':'), *n = first ? strchr(first + 1, ':') : NULL;

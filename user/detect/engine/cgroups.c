@@ -107,8 +107,10 @@ bool cgroup__is_below(const char *path, const char *above)
 	return !strncmp(path, above, len) && (!path[len] || path[len] == '/');
 }
 
-/* A file handle of kernfs is the id (FILEID_KERNFS, kernfs_encode_fh(), since 5.5). */
-/* @path is below the directory @dir. */
+/*
+ * Get the id of the cgroup at @path below the directory @dir. It is the file handle of kernfs
+ * (FILEID_KERNFS, kernfs_encode_fh(), since 5.5).
+ */
 static int cgroup_id_at(int dir, const char *path, int flags, uint64_t *ret)
 {
 	struct {

@@ -35,7 +35,7 @@ void cgroup_set__free(struct cgroup_set *set);
 
 /* Get the id of the cgroup at @path below the mount point @mount. 0 or negative errno. */
 int cgroup__id(const char *mount, const char *path, uint64_t *ret);
-/* The same of an open one. */
+/* Get the id of the cgroup whose directory is open as @fd. */
 int cgroup__id_of(int fd, uint64_t *ret);
 /* Get the path of our own cgroup. 0, -ENOENT, -ENAMETOOLONG or negative errno of reading it. */
 int cgroup__own(char *buf, size_t size);

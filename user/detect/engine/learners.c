@@ -326,7 +326,7 @@ static void learner__recall(struct learner *w, const struct past *past)
 
 			w->slices[b->slice % PAST_SLICES].n[b->bucket % FRBPF_LEARN_BUCKETS] = b->n;
 		}
-		w->at = PAST_SLICES - 1; /* of which nothing is kept */
+		w->at = PAST_SLICES - 1; /* past.h: this slice is still empty */
 		if (p->percentile_of == w->conf.percentile)
 			w->percentile = p->percentile;
 		learner__begin_with(w);

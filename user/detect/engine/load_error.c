@@ -17,9 +17,7 @@
 #define VERIFIER_LINES	 4
 
 #ifndef ENOTSUPP
-#define ENOTSUPP                                                                                   \
-	524 /* include/linux/errno.h: from the JIT compiler; no header of user space has it
-		      * */
+#define ENOTSUPP 524 /* include/linux/errno.h, not in uapi: from the JIT compiler */
 #endif
 
 /* The callback of libbpf is per process, its messages belong to the loading thread. */

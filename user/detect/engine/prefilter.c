@@ -230,7 +230,7 @@ void prefilter__make(const struct frbpf_rule *rules, size_t n, const char *const
 	clear_wants(&all);
 	clear_wants(&one);
 	for (size_t i = 0; i < n; i++) {
-		if (rules[i].flags & FRBPF_RULE_AFTER) /* joined with what another one lets pass */
+		if (rules[i].flags & FRBPF_RULE_AFTER) /* only events that another rule matches */
 			continue;
 		if (!rules[i].n_nodes)
 			merge_wants(&all, &one, first);

@@ -81,8 +81,8 @@ static int fill_rule(struct frbpf_rule *rule, const struct rule_conf *conf, uint
 	rule->cooldown = rate_of(&conf->cooldown);
 	rule->count = rate_of(&conf->count);
 	rule->flags = flags_of(conf);
-	/* a value that need not be large is large by chance; what is pending has just passed the
-	 * threshold */
+	/* only if values are compared: a pending event has just passed the threshold, and without
+	 * a threshold a large value means nothing */
 	rule->escalate = when__compares(&conf->when) ? conf->escalate : 0;
 	rule->silence = conf->when.silence;
 	memcpy(rule->errnos, conf->when.errnos, sizeof(rule->errnos));

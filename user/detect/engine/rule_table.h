@@ -19,7 +19,7 @@ struct rule_table {
 		rules[FRBPF_MAX_RULES]; /* sorted by threshold; equal ones as in the file */
 	uint32_t n_globs;
 	struct frbpf_glob globs[FRBPF_MAX_GLOBS];
-	const char *patterns[FRBPF_MAX_GLOBS];	     /* texts of globs; of the rules */
+	const char *patterns[FRBPF_MAX_GLOBS];	     /* texts of globs; borrowed from the rules */
 	const struct rule_arg *args[FRBPF_MAX_ARGS]; /* by slot; borrowed, too; NULL: unused */
 };
 
@@ -39,9 +39,9 @@ int rule_table__build(const struct when *when, const struct rule_conf *rules, si
 
 /*
  * ---- slots of the state map ----
- * A rule keeps its slot as long as its id is in force. An
- * update does not reuse slots that it frees: programs that still run with the old rules may count
- * in them.
+ *
+ * A rule keeps its slot as long as its id is in force. An update does not reuse slots that it
+ * frees: programs that still run with the old rules may count in them.
  */
 
 struct slots { /* { 0 }: all are free */

@@ -42,7 +42,7 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 		struct bpf_map *map = bpf_object__find_map_by_name(obj, shared[i].name);
 		int err;
 
-		if (shared[i].fd < 0) /* nobody looks into it */
+		if (shared[i].fd < 0) /* no program uses the map */
 			continue;
 		err = map ? bpf_map__reuse_fd(map, shared[i].fd) : -ENOENT;
 		if (err)

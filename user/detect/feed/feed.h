@@ -22,9 +22,9 @@ enum feed_kind {
 	FEED_KINDS,
 };
 
-/* What of the time off CPU is written */
+/* Which times off CPU are written, and which part of their callchains */
 struct feed_off_cpu {
-	uint64_t least_ns;	  /* shorter times are not */
+	uint64_t least_ns;	  /* shorter times are not written */
 	bool of_tasks;		  /* of tasks that feed__mark() marks; else of all */
 	bool inherits;		  /* and of those that they start */
 	const uint64_t *cgroups;  /* ids: only of tasks in one of them, or below; borrowed */
@@ -57,9 +57,9 @@ int feed__send(struct feed *f, enum feed_kind kind, int cpu, int fd);
 int feed__attach(struct feed *f, struct err *err);
 
 /*
- * Once FEED_OFF_CPU is attached: mark the tasks that exist, of_tasks: those with the numbers @tids
- * alone. *ret_new: how many were not marked before. A task that was started meanwhile may be
- * missing: list them and call again until there is none. 0 or negative errno.
+ * Once FEED_OFF_CPU is attached: mark the tasks that exist; with of_tasks, only those with the
+ * numbers @tids. *ret_new: how many were not marked before. Tasks started meanwhile may be missing:
+ * list the tasks and call again until it is 0. 0 or negative errno.
  */
 int feed__mark(struct feed *f, const pid_t *tids, size_t n, size_t *ret_new);
 

@@ -169,12 +169,12 @@ void listener__remove(struct listener *l, int fd)
 		stop_thread(l);
 }
 
-void listener__hold(struct listener *l)
+void listener__pause(struct listener *l)
 {
 	pthread_mutex_lock(&l->lock);
 }
 
-void listener__go_on(struct listener *l)
+void listener__resume(struct listener *l)
 {
 	pthread_mutex_unlock(&l->lock);
 }

@@ -35,8 +35,8 @@ void listener__remove(struct listener *l, int fd);
  * Between these two no @fn runs, so another thread may change what they use. The last descriptor
  * must not be removed in between.
  */
-void listener__hold(struct listener *l);
-void listener__go_on(struct listener *l);
+void listener__pause(struct listener *l);
+void listener__resume(struct listener *l);
 
 /* All descriptors must have been removed. */
 void listener__free(struct listener *l);

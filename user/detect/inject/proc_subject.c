@@ -153,7 +153,7 @@ int proc_subject__cpu(pid_t tid)
 	return dir < 0 || proc_file__stat(dir, &stat) ? -ESRCH : stat.cpu;
 }
 
-void proc_subject__is_current(struct frbpf_event *e)
+void proc_subject__set_current(struct frbpf_event *e)
 {
 	memcpy(e->val[EVENT_CURRENT], e->val[EVENT_SUBJECT],
 	       FRBPF_FIELD_VALUE * sizeof(e->val[0][0]));

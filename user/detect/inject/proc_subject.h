@@ -23,6 +23,6 @@ int proc_subject__fill(struct frbpf_event *e, enum event_task who, pid_t tid, bo
 int proc_subject__cpu(pid_t tid);
 
 /* Copy the subject to `current`: the subject is the task that ran. */
-void proc_subject__is_current(struct frbpf_event *e);
+void proc_subject__set_current(struct frbpf_event *e);
 
 #endif

@@ -245,7 +245,7 @@ static void list_folder(const char *folder, struct library *lib)
 		    strncmp(e->d_name, lib->name, strlen(lib->name)))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", folder, e->d_name);
-		/* not a folder: that of a program in /usr/lib has the name of the program */
+		/* a folder in /usr/lib may have the name of a program */
 		if (is_file(path))
 			compare_library(e->d_name, path, lib);
 	}

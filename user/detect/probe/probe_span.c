@@ -165,7 +165,7 @@ static struct frbpf_probe_key make_key(const char *name, const char *other)
 	return k;
 }
 
-/* Does a span go on when the task that began it has ended? Not if that is a key. */
+/* Can a span continue when the task that began it has ended? Not if the task is a key. */
 static bool outlives_task(const struct span_target *t)
 {
 	for (uint32_t i = 0; i < t->n_keys; i++) {

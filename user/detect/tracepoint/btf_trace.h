@@ -23,9 +23,8 @@ struct btf_trace {
 };
 
 /*
- * Find the tracepoint @name of the kernel or of a loaded module. -ENOENT: BTF has none of that
- * name;
- * -EOPNOTSUPP: this kernel has no BTF; or -ENOMEM.
+ * Find the tracepoint @name of the kernel or of a loaded module. 0; -ENOENT: BTF has none of that
+ * name; -EOPNOTSUPP: this kernel has no BTF; or -ENOMEM.
  */
 int btf_trace__find(const char *name, struct btf_trace **ret);
 void btf_trace__free(struct btf_trace *t);

@@ -96,7 +96,7 @@ static int make_comparison(const struct ruleset *rs, struct rule_conf *rule, str
 	return 0;
 }
 
-/* Do this for comparisons that the engine cannot decide by 15 bytes. */
+/* Call make_comparison() for each comparison that the engine cannot decide by 15 bytes. */
 static int make_comparisons(const struct ruleset *rs, struct rule_conf *rule, uint32_t slot,
 			    const char *field, struct diags *d)
 {

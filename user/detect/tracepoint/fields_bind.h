@@ -30,8 +30,8 @@ void fields_bind__value(const struct event_format *f, const char *name, const ch
 
 /*
  * ---- arguments that a rule gets after it was read ----
- * Rules on the same tracepoint have an argument in the
- * same slot, and different arguments in different slots.
+ *
+ * Rules on the same tracepoint share slots: one for each argument.
  */
 
 /*

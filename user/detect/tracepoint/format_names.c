@@ -22,7 +22,7 @@ enum format_word_kind {
 	FORMAT_SIGN,   /* an operator or a bracket, of up to two characters */
 };
 
-/* The position of a reader: it is on one word. A copy allows to come back to it. */
+/* The position of a reader, on one word. To return to a position, keep a copy of it. */
 struct format_words {
 	const char *next, *end; /* of the text; borrowed */
 	enum format_word_kind kind;

@@ -11,8 +11,9 @@
 #include "rules/units.h"
 #include "span.skel.h"
 
-#define AGE_LEAST      (60 * NSEC_PER_SEC) /* what has begun may be forgotten, */
-#define AGE_THRESHOLDS 4		   /* and not before these times the highest threshold */
+/* A span is taken to have ended unseen when it is older than both of these. */
+#define AGE_LEAST      (60 * NSEC_PER_SEC)
+#define AGE_THRESHOLDS 4 /* times the highest threshold */
 
 static bool is_task_number(const struct frbpf_extract *x)
 {
@@ -39,7 +40,7 @@ static int set_keys(struct span_bpf *skel, const struct span_ends *e, struct err
 	return code;
 }
 
-/* Does a span go on when the task that began it has ended? Not if that is a key. */
+/* Can a span continue when the task that began it has ended? Not if the task is a key. */
 static bool span_outlives_task(const struct span_target *t)
 {
 	for (uint32_t i = 0; i < t->n_keys; i++) {

@@ -218,8 +218,8 @@ static const struct rule_arg *find_other(const struct rule_conf *rule,
 }
 
 /*
- * Are all names also fields of the format, and does only that have the constants which the rule
- * uses, such as __GFP_ZERO?
+ * Are all names also fields of the format, and does only the format have the constants that the
+ * rule uses, such as __GFP_ZERO?
  */
 static bool needs_names(const struct rule_conf *rule, const struct btf_trace *trace, bool partly)
 {
@@ -232,7 +232,7 @@ static bool needs_names(const struct rule_conf *rule, const struct btf_trace *tr
 	if (!named)
 		return false;
 	err = event_format__read(rule->when.target, &format, NULL);
-	if (err) /* nobody here can tell; without memory, who reads it next says so */
+	if (err) /* tracefs cannot be read; the next reader reports -ENOMEM */
 		return partly || err == -ENOMEM;
 	for (uint32_t i = 0; i < rule->args.n; i++) {
 		const char *name = rule->args.v[i].name;
@@ -277,7 +277,7 @@ static int bind_to_fields(const struct ruleset *rs, struct rule_conf *rule,
 	if (code && partly && (code != -ENOENT || trace)) {
 		if (!trace)
 			warn_unknown(rule, d);
-		return 0; /* nobody here can tell */
+		return 0; /* this cannot be checked without root */
 	}
 	if (code == -ENOENT)
 		return unknown_tracepoint(rule, d);

@@ -105,7 +105,7 @@ static void fill_event(struct fields *f, const struct event_sample *s, struct fr
 	}
 	e->val[EVENT_SUBJECT][FRBPF_FIELD_PID][0] = s->pid;
 	proc_subject__fill(e, EVENT_SUBJECT, s->tid, inject__wants(f->inject, FRBPF_FIELD_CGROUP));
-	proc_subject__is_current(e);
+	proc_subject__set_current(e);
 }
 
 static void on_sample(const struct event_sample *s, void *arg)
@@ -233,7 +233,7 @@ static void tap__free(struct tap *t)
  * next. Filters identify a thread by its number in the initial pid namespace; its name is not
  * unique.
  */
-static char *without_us(pid_t us, const char *filter)
+static char *filter_without_us(pid_t us, const char *filter)
 {
 	char *text;
 
@@ -256,7 +256,7 @@ static int tap__open(struct fields *f, char *filter, struct tap **ret, struct er
 	}
 	*t = (struct tap){ .owner = f, .filter = filter };
 	t->times = calloc(CPUS_MAX, sizeof(*t->times));
-	text = without_us(f->listener_tid, filter);
+	text = filter_without_us(f->listener_tid, filter);
 	code = text && t->times ? event_ring__open(f->format->id, text, &t->ring, err) : -ENOMEM;
 	if (!code) {
 		t->fds = calloc(event_ring__n(t->ring), sizeof(*t->fds));
@@ -444,7 +444,7 @@ static void read_all(struct tap *t)
  * reads the clock itself. So a hit that both have is earlier in the new one. On each CPU, hits in
  * the new event after the last hit of the old one are in the new one alone.
  */
-static void tap__succeed(struct tap *old, struct tap *new)
+static void tap__take_over(struct tap *old, struct tap *new)
 {
 	new->waits = true;
 	event_ring__enable(new->ring, true);
@@ -469,7 +469,7 @@ static void fields_change_keys(struct source *s, const __u64 *from, const __u64 
 		return;
 	}
 	if (old)
-		tap__succeed(old, f->next);
+		tap__take_over(old, f->next);
 	else
 		event_ring__enable(f->next->ring, true);
 	pthread_mutex_lock(&f->lock);
