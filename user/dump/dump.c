@@ -11,7 +11,7 @@
 static int write_window(const struct dump_job *job, const struct window *win,
 			struct dump_result *res, struct err *err)
 {
-	/* after many calls of mmap() the side band is most of it */
+	/* after many calls of mmap() most of the file is side band */
 	uint64_t bytes = window__file_bytes(win);
 	int code = disk_room__promise(job->env->room, job->dir_fd, job->inc->min_free, bytes, err);
 

@@ -22,7 +22,7 @@ struct dump_env {
 	const struct host_info *host;
 	const struct perfdata_tracing *tracing;
 	const char *program;	 /* path of this binary, for the CMDLINE feature */
-	struct horizon *horizon; /* has every session that is dumped */
+	struct horizon *horizon; /* contains every session that is dumped */
 	/* Called in the writing thread before any file of @inc is written; may be NULL. */
 	void (*before_write)(void *arg, const struct incident *inc);
 	void *before_write_arg;

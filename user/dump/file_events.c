@@ -7,7 +7,9 @@
 #include "perfdata/marker.h"
 #include "record/off_cpu.h"
 
-/* The event's samples were written by a BPF program as those of a tracepoint: show them as such. */
+/*
+ * A BPF program wrote the samples in the format of a tracepoint: give the event that type and name.
+ */
 static void name_fed(struct file_events *f, enum marker_kind kind, struct perfdata_attr *attr)
 {
 	struct perf_event_attr *copy = &f->extra[f->n_extra++];
@@ -21,7 +23,7 @@ static void name_fed(struct file_events *f, enum marker_kind kind, struct perfda
 	attr->format = as.format;
 }
 
-/* A copy with the fields that its samples have in the file. */
+/* Replace the attr by a copy with the fields that samples of @ev have in files. */
 static void set_fields(struct file_events *f, const struct event *ev, struct perfdata_attr *attr)
 {
 	struct perf_event_attr *copy = &f->extra[f->n_extra++];

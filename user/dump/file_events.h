@@ -14,7 +14,7 @@ struct file_events {		     /* { 0 } is legal to free. It must not move */
 	size_t n;
 	/* private */
 	struct perfdata_format *formats; /* owned */
-	/* attributes of these, with fields that readers want in all events */
+	/* attributes that differ from those of the session */
 	struct perf_event_attr extra[FILE_EVENTS_EXTRA];
 	size_t n_extra;
 };

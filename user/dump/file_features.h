@@ -16,8 +16,8 @@ struct file_features { /* { 0 } is legal to free */
 };
 
 /*
- * Make the features of a file of @s, with the build ids and BPF programs of @slice. All of it is borrowed.
- * 0 or -ENOMEM; call file_features__free() in both cases.
+ * Make the features of a file of @s, with the build ids and BPF programs of @slice. They borrow
+ * from all arguments. 0 or -ENOMEM; call file_features__free() in both cases.
  */
 int file_features__make(struct file_features *ff, const struct dump_env *env,
 			const struct session *s, const struct sideband_slice *slice);

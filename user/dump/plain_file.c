@@ -18,7 +18,7 @@
 #include "dump/window/task_set.h"
 #include "perfdata/record.h"
 
-/* Between looks at the files that samples hit: tasks that have ended are still known then. */
+/* ns between look-ups of the files that samples hit: ended tasks must still be known */
 #define NAMES_NS (10 * 1000000000ULL)
 
 struct plain_file {
@@ -30,7 +30,7 @@ struct plain_file {
 	uint64_t *ids; /* of the anchors, then of the side band; owned */
 	struct perfdata_writer *writer;
 	struct sideband_slice *names; /* build ids and BPF programs so far; owned */
-	/* what the samples since the last look hit */
+	/* what the samples since `looked` hit */
 	struct task_set tasks;
 	struct page_set pages;
 	uint64_t looked; /* ns */
@@ -43,8 +43,8 @@ struct plain_file {
 /* ---- names ---- */
 
 /*
- * Records all tasks, whatever the session is about: a task may come into its cgroup later. They
- * must be older than every sample, as readers sort by time: @since, ns.
+ * Add records that name all tasks: a task that is not recorded now may enter the cgroup later. They
+ * get the time @since, ns, before every sample, as readers sort by time.
  */
 static int begin_names(struct plain_file *f, uint64_t since, struct err *err)
 {
@@ -96,7 +96,7 @@ static int list_ids(struct plain_file *f, struct file_tracking *ret)
 	return 0;
 }
 
-/* As perf_data__open() in tools/perf/util/data.c: an empty file is no loss. */
+/* Rename an old file, as perf_data__open() in tools/perf/util/data.c. An empty file is replaced. */
 static void keep_old(const struct plain_file *f)
 {
 	char old[sizeof(f->name) + 4];
@@ -122,7 +122,7 @@ static int set_features(struct plain_file *f, struct file_features *ff)
 	return err;
 }
 
-/* Write what the file has before its first record of the rings. */
+/* Write what precedes the first record of the rings. */
 static int write_begin(struct plain_file *f, struct err *err)
 {
 	struct file_features ff;
@@ -209,7 +209,7 @@ int plain_file__add(struct plain_file *f, size_t c, const struct perf_event_head
 	if (max && perfdata__size(f->writer) >= max)
 		return -EFBIG;
 	code = perfdata__write(f->writer, rec, err);
-	if (code == -EINVAL) { /* of a CPU that just came, perhaps */
+	if (code == -EINVAL) { /* its id is unknown: the CPU may just have come on line */
 		f->skipped++;
 		return 0;
 	}

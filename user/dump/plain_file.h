@@ -12,28 +12,28 @@
 struct plain_file;
 
 /*
- * Begin the file of @s in its directory. A file of that name becomes NAME.old, as with perf. It
- * begins with the tasks and maps of the time @since, ns: no record that is added may be older. 0 or
+ * Begin the file of @s in its directory. An existing file becomes NAME.old, as with perf. The new
+ * one begins with the tasks and maps at the time @since, ns: no later record may be older. 0 or
  * negative errno with words in @err.
  */
 int plain_file__open(const struct dump_env *env, struct session *s, int dir_fd, uint64_t since,
 		     struct err *err, struct plain_file **ret);
 
 /*
- * Add a record of the ring of CPU number @c of the session. -EFBIG: --max-size is reached, and it is
- * not added; or negative errno with words in @err.
+ * Add a record of the ring of CPU number @c of the session. 0; -EFBIG: not added, since --max-size
+ * is reached; or negative errno with words in @err.
  */
 int plain_file__add(struct plain_file *f, size_t c, const struct perf_event_header *rec,
 		    struct err *err);
-/* All rings were read: let readers see it. 0 or negative errno with words in @err. */
+/* All rings were read: make the records visible to readers. 0 or negative errno, words in @err. */
 int plain_file__end_pass(struct plain_file *f, struct err *err);
 
 uint64_t plain_file__bytes(const struct plain_file *f);
 uint64_t plain_file__samples(const struct plain_file *f);
 
 /*
- * Finish the file. @inc: as a dump of this incident, with its name and marker, and fill @ret; NULL:
- * the name stays. 0 or negative errno with words in @err.
+ * Finish the file. It becomes a dump of @inc, with the incident's name and marker, and @ret is
+ * filled; NULL: the file keeps its name. 0 or negative errno with words in @err.
  */
 int plain_file__close(struct plain_file *f, struct incident *inc, struct err *err,
 		      struct dump_result *ret);

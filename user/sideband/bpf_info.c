@@ -69,7 +69,7 @@ int bpf_info__next(uint32_t *id)
 	return admin__next_prog(id);
 }
 
-int bpf_info__hold(uint32_t id)
+int bpf_info__pin(uint32_t id)
 {
 	int fd = admin__open_prog(id);
 
@@ -90,7 +90,7 @@ static uint32_t elem_size(struct bpf_prog_info *info, const struct array_desc *d
 	return d->elem_member ? *info_u32(info, d->elem_member) : d->elem_size;
 }
 
-/* Two calls: the first gives the counts, the second fills the arrays. */
+/* Ask the kernel twice: the first answer has the counts, the second fills the arrays. */
 static int ask_program(int fd, struct answer *a)
 {
 	struct bpf_prog_info counts = { 0 };

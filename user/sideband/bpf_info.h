@@ -30,12 +30,16 @@ struct bpf_info {
 	size_t n_symbols;
 };
 
-/* Set *id to that of the next loaded program. -ENOENT: there is none; -EPERM: neither we nor
- * frbpf-admin may ask. */
+/*
+ * Set *id to that of the next loaded program. -ENOENT: there is none; -EPERM: neither we nor
+ * frbpf-admin may ask.
+ */
 int bpf_info__next(uint32_t *id);
-/* Returns a descriptor, which the caller closes; until then the program stays loaded. -1: it is
- * gone, or we may not open it. */
-int bpf_info__hold(uint32_t id);
+/*
+ * Open a program. Returns a descriptor, which the caller closes; until then the program stays
+ * loaded. -1: it is gone, or we may not open it.
+ */
+int bpf_info__pin(uint32_t id);
 /* Read a program; the caller frees *ret. -ENOENT: it is gone; -EPERM, -ENOMEM. */
 int bpf_info__read(uint32_t id, struct bpf_info **ret);
 void bpf_info__free(struct bpf_info *i);
@@ -45,8 +49,10 @@ struct bpf_store;
 
 int bpf_store__new(struct bpf_store **ret); /* -ENOMEM */
 void bpf_store__free(struct bpf_store *s);
-/* Move body and BTF of @i into the store; the caller still frees @i. 0, also if the program is in
- * the store already; -ENOMEM. */
+/*
+ * Move body and BTF of @i into the store; the caller still frees @i. 0, also if the program is in
+ * the store already; -ENOMEM.
+ */
 int bpf_store__add(struct bpf_store *s, struct bpf_info *i);
 void bpf_store__remove(struct bpf_store *s, uint32_t id);
 bool bpf_store__has(const struct bpf_store *s, uint32_t id);

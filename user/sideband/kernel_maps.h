@@ -34,10 +34,11 @@ int kernel_maps__emit(const struct kernel_maps *k, uint64_t time, struct buf *ou
 
 /*
  * ---- kernel images ----
- * What only /proc/kallsyms has: where the kernel's text is, and code that the kernel made at
- * run time, other than BPF programs. This is trampolines and dispatchers of BPF, functions of its
- * struct_ops, trampolines of ftrace, pages of kprobes. The kernel writes KSYMBOL records only for
- * code made later. For existing code, kallsyms is the only source; it has no sizes.
+ *
+ * Only /proc/kallsyms tells where the kernel's text is, and the code that the kernel made at run
+ * time, other than BPF programs: trampolines and dispatchers of BPF, functions of its struct_ops,
+ * trampolines of ftrace, pages of kprobes. KSYMBOL records exist only for code made later. kallsyms
+ * has no sizes.
  */
 
 /*
@@ -49,10 +50,10 @@ int kernel_images__read(const char *path, struct kernel_state *k, struct kernel_
 
 /*
  * ---- modules ----
- * The list is read on each request, but
- * parsed only if it has changed. Windows may reach back to a module that was unloaded, so it is
- * kept until another one takes its name or addresses. Locks itself. Life: init, current as often as
- * needed, free.
+ *
+ * The list is read on each request, but parsed only if it has changed. Windows may reach back to an
+ * unloaded module, so a module is kept until another one takes its name or addresses. Locks itself.
+ * Life: init, current as often as needed, free.
  */
 
 struct kernel_modules {
@@ -65,8 +66,10 @@ struct kernel_modules {
 
 /* @list is borrowed; @list and @root NULL: those of the running kernel. */
 void kernel_modules__init(struct kernel_modules *m, const char *list, const char *root);
-/* Add a copy of the modules to @ret, which the caller frees. Adds none if there are no modules, or
- * addresses are hidden. 0 or -ENOMEM. */
+/*
+ * Add a copy of the modules to @ret, which the caller frees. Adds none if there are no modules, or
+ * addresses are hidden. 0 or -ENOMEM.
+ */
 int kernel_modules__current(struct kernel_modules *m, struct kernel_maps *ret);
 void kernel_modules__free(struct kernel_modules *m);
 

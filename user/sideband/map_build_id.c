@@ -79,7 +79,7 @@ static bool find_entry(struct map_build_ids *c, const struct entry *wanted, size
 	return e;
 }
 
-/* Takes over @e. Without memory it is dropped, and the file is read again next time. */
+/* Add @e to the cache, which takes it over. Out of memory: the file is read again next time. */
 static void remember_entry(struct map_build_ids *c, struct entry *e, size_t key_len)
 {
 	const struct entry *there;
@@ -95,7 +95,7 @@ static void remember_entry(struct map_build_ids *c, struct entry *e, size_t key_
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* 0: known, also if the file has none. A file that kills the examiner counts as having none. */
+/* 0: the answer is known; a file that kills the examiner counts as having no build id. */
 static int ask_examiner(const struct map_build_ids *c, uint64_t deadline, struct examine_request *r,
 			struct build_id *ret)
 {

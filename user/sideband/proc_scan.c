@@ -78,7 +78,7 @@ struct procmap_query {
 #define PROCMAP_QUERY _IOWR('f', 17, struct procmap_query)
 enum { VMA_READABLE = 1, VMA_WRITABLE = 2, VMA_EXECUTABLE = 4, VMA_SHARED = 8, OR_NEXT = 16 };
 
-/* Is it what records call "//anon"? Other maps without a file keep their names: [vdso], [heap]. */
+/* Does the map have the name "//anon" in records? Others without a file keep theirs, as [heap]. */
 static bool is_anonymous(const char *name, size_t len)
 {
 	static const char named[] = "[anon:", shmem[] = "[anon_shmem:";
@@ -336,7 +336,7 @@ bool kernel_thread__name(uint32_t tid, char ret[static KERNEL_THREAD_COMM])
 #define READERS_MAX 4
 #define BATCH	    16 /* processes that a reader claims at once */
 
-/* in the order of NET_NS_INDEX ... in include/uapi/linux/perf_event.h */
+/* in the order of NET_NS_INDEX and the others in include/uapi/linux/perf_event.h */
 static const char *const ns_links[] = { "net", "uts", "ipc", "pid", "user", "mnt", "cgroup" };
 
 /* A scan, shared by its readers. */
@@ -558,7 +558,7 @@ static int list_pids(struct scan *s)
 	return err;
 }
 
-/* The first reader is the caller. */
+/* Run @n readers. The first one runs in the caller's thread. */
 static int run_readers(struct scan *s, unsigned int n)
 {
 	struct reader readers[READERS_MAX] = { 0 };

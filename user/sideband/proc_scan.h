@@ -33,12 +33,16 @@ void proc_maps__free(struct proc_maps *p);
 #define KERNEL_THREAD_MAKER 2 /* kthreadd's pid */
 #define KERNEL_THREAD_COMM  16
 
-/* Get the current name of thread @tid, in the form that records have. False: it is no kernel
- * thread, has ended, or still bears kthreadd's name. */
+/*
+ * Get the current name of thread @tid, in the form that records have. False: it is no kernel
+ * thread, has ended, or still has kthreadd's name.
+ */
 bool kernel_thread__name(uint32_t tid, char ret[static KERNEL_THREAD_COMM]);
 
-/* Length of a kernel thread's name in its text in procfs: procfs appends to a kworker's name what
- * it works on ("kworker/0:1-events"). */
+/*
+ * Length of a kernel thread's name in @comm, a text of procfs. To a kworker's name procfs appends
+ * the name of the work ("kworker/0:1-events").
+ */
 size_t kernel_thread__comm_len(const char *comm, size_t len);
 
 /* ---- all processes ---- */

@@ -26,7 +26,7 @@
 #define STOP		UINT64_MAX
 #define SCAN_READERS	4
 #define REPAIR_INTERVAL 1000000000ULL  /* ns between two scans of /proc because of losses */
-#define TRIM_INTERVAL	30000000000ULL /* ns ... because of memory */
+#define TRIM_INTERVAL	30000000000ULL /* ns between two scans to save memory */
 
 static void init_locks(struct sideband *sb)
 {
@@ -161,7 +161,7 @@ static int scan_bpf(struct sideband *sb, struct kernel_state *kernel)
 
 	while (!err && !bpf_info__next(&id)) {
 		err = bpf_info__read(id, &info);
-		if (err) { /* gone meanwhile, or not for us */
+		if (err) { /* gone meanwhile, or we may not read it */
 			err = err == -ENOMEM ? err : 0;
 			continue;
 		}
@@ -178,7 +178,7 @@ static int scan_bpf(struct sideband *sb, struct kernel_state *kernel)
 	return err;
 }
 
-/* @text: gets the kernel's text; NULL: that is known already. */
+/* Read the state that belongs to no process. @text: gets the kernel's text; NULL: it is known. */
 static int scan_kernel_state(struct sideband *sb, struct kernel_state *k, struct kernel_maps *text)
 {
 	int err = scan_bpf(sb, k);
@@ -187,7 +187,7 @@ static int scan_kernel_state(struct sideband *sb, struct kernel_state *k, struct
 	return err ?: cgroup_scan__tree(k);
 }
 
-/* Repair what belongs to no process: log @found, forget gone cgroups. Under the lock. */
+/* Repair the state that belongs to no process: log @found, forget gone cgroups. Under the lock. */
 static int repair_kernel_state(struct sideband *sb, const struct kernel_state *found, uint64_t time)
 {
 	struct kernel_state *base = task_model__edit_kernel(sb->base);
@@ -237,7 +237,10 @@ int sideband__scan(struct sideband *sb, struct err *err)
 	return 0;
 }
 
-/* After losses: reread /proc, and log what differs from base and log. @data: also maps that are not executable. */
+/*
+ * After losses: reread /proc, and log what differs from base and log. @data: also maps that are not
+ * executable.
+ */
 static int repair_loss(struct sideband *sb, bool data)
 {
 	const struct perf_event_header *rec;

@@ -45,15 +45,15 @@ int sideband__start(struct sideband *sb, struct err *err);
 void sideband__free(struct sideband *sb); /* stops the thread */
 
 /*
- * Set the function that says from what time on (ns; 0: unknown) records are needed. Older ones are
- * folded. The draining thread calls @fn now and then, without the side band's state locked. @fn
+ * Set the function that returns the time (ns; 0: unknown) from which records are needed. Older ones
+ * are folded. The draining thread calls @fn now and then, without the lock of the side band. @fn
  * NULL: only memory limits the log. After the return the previous function is not called any more.
  */
 void sideband__follow(struct sideband *sb, uint64_t (*fn)(void *arg), void *arg);
 
 /*
- * Record also maps that are not executable, from now on, and read those of living processes. After
- * start; the first call opens the rings anew. 0 or negative errno with words in @err.
+ * From now on record maps that are not executable, too, and read those of living processes. Call it
+ * after start; the first call opens the rings anew. 0 or negative errno with words in @err.
  */
 int sideband__record_data(struct sideband *sb, struct err *err);
 
@@ -65,8 +65,8 @@ int sideband__record_data(struct sideband *sb, struct err *err);
 int sideband__follow_cpus(struct sideband *sb, const int *online, size_t n, uint64_t room,
 			  struct err *err);
 /*
- * Is a CPU on line whose events are dead, because it went and came back without notice? For the
- * tick: it interrupts every CPU.
+ * Is a CPU on line whose events are dead, because it went and came back unnoticed? This interrupts
+ * every CPU, so only the tick calls it.
  */
 bool sideband__has_lost_cpu(struct sideband *sb);
 /* Let the draining thread call @fn about once a second. Call this before sideband__start(). */
@@ -138,7 +138,10 @@ struct sideband_slice {
  */
 int sideband__slice(struct sideband *sb, const struct sideband_request *req, struct err *err,
 		    struct sideband_slice **ret);
-/* Move build ids and BPF programs that @s lacks from @from, for a file of several slices. 0 or -ENOMEM. */
+/*
+ * Move build ids and BPF programs that @s lacks from @from, for a file of several slices. 0 or
+ * -ENOMEM.
+ */
 int sideband_slice__join(struct sideband_slice *s, struct sideband_slice *from);
 void sideband_slice__free(struct sideband_slice *s);
 

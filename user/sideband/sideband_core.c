@@ -9,7 +9,7 @@
 #include "sideband/proc_scan.h"
 #include "sideband/sideband_core.h"
 
-#define BPF_SHARE     4	   /* BPF programs may use one part in so many of the memory */
+#define BPF_SHARE     4	   /* BPF programs may use 1 / BPF_SHARE of the memory */
 #define CGROUPS_SPARE 4096 /* cgroups that may be gone before /proc is reread */
 
 void sideband_core__lost(struct sideband *sb, uint64_t n)
@@ -24,7 +24,7 @@ static void want_bpf_info(struct sideband *sb, uint32_t id)
 {
 	if (!ARRAY_HAS_ROOM(sb->bpf_wanted, sb->n_bpf_wanted, sb->cap_bpf_wanted, 64))
 		return; /* a slice will read it */
-	sb->bpf_wanted[sb->n_bpf_wanted++] = (struct bpf_wanted){ id, bpf_info__hold(id) };
+	sb->bpf_wanted[sb->n_bpf_wanted++] = (struct bpf_wanted){ id, bpf_info__pin(id) };
 	pthread_cond_signal(&sb->helper_wake);
 }
 
@@ -57,7 +57,7 @@ void sideband_core__log(struct sideband *sb, const struct perf_event_header *rec
 		sideband_core__lost(sb, 1);
 }
 
-/* A child of kthreadd starts with that name, and no COMM record follows: log one with its own. */
+/* A child of kthreadd starts with kthreadd's name, and no COMM record follows: log one. */
 static void name_kernel_thread(struct sideband *sb, const struct record_task *fork)
 {
 	const struct record_trailer t = {
@@ -91,7 +91,7 @@ static void drained_record(const struct perf_event_header *rec, void *arg)
 		name_kernel_thread(sb, (const void *)rec);
 }
 
-/* In files, only one event per CPU has records: give these its id. */
+/* In files, one event per CPU has all side-band records: give the watch's records its id. */
 static void watched_record(const struct perf_event_header *rec, void *arg)
 {
 	struct {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Internals of the side band: the state that its threads share, and the operations on it. Private
- * to sideband*.c. */
+/*
+ * Internals of the side band: the state that its threads share, and the operations on it. Private
+ * to sideband*.c.
+ */
 #ifndef FRBPF_SIDEBAND_SIDEBAND_CORE_H
 #define FRBPF_SIDEBAND_SIDEBAND_CORE_H
 
@@ -98,8 +100,10 @@ static inline void sideband__unlock(struct sideband *sb)
 	pthread_mutex_unlock(&sb->lock);
 }
 
-/* Drain all rings into the log, then fold what is due. Takes the lock for each ring anew, so that
- * others wait for one ring at most. */
+/*
+ * Drain all rings into the log, then fold what is due. Takes the lock for each ring anew, so that
+ * others wait for one ring at most.
+ */
 void sideband_core__drain(struct sideband *sb);
 /* Note that records were lost, @n of them counted: the helper rereads /proc. Under the lock. */
 void sideband_core__lost(struct sideband *sb, uint64_t n);
@@ -110,7 +114,7 @@ void sideband_core__fold_to_limit(struct sideband *sb);
 
 /* Update fold_before, once per follow_interval. For the drainer; not under the lock. */
 void sideband_core__follow(struct sideband *sb);
-/* Is the oldest part of the log not needed any more, and may it be folded now? Under the lock. */
+/* Is the oldest part of the log no longer needed, and may it be folded now? Under the lock. */
 bool sideband_core__outlived(const struct sideband *sb);
 /* Fold that part, at most a few hundred KiB. Under the lock. */
 void sideband_core__fold_oldest(struct sideband *sb);
@@ -119,22 +123,24 @@ void sideband_core__fold_oldest(struct sideband *sb);
 int sideband_core__pin(struct sideband *sb, struct sideband_log_view *ret);
 void sideband_core__unpin(struct sideband *sb, struct sideband_log_view *view);
 
-/* Read the build ids that the kernel did not give for files of the base, while they are mapped. */
+/* Read the missing build ids of files of the base, while the files are mapped. */
 void sideband_core__identify(struct sideband *sb);
-/* Remember a newly mapped file if its build id is unknown. Under the lock. */
+/* Note a newly mapped file if its build id is unknown. Under the lock. */
 void sideband_core__want_file(struct sideband *sb, const struct record_mmap2 *r);
-/* Read the build ids of the remembered files. Not under the lock. */
+/* Read the build ids of the noted files. Not under the lock. */
 void sideband_core__identify_wanted(struct sideband *sb);
 
 /* Open rings and watches on all CPUs that are online. */
 int sideband_core__open_rings(struct sideband *sb, struct err *err);
-/* Open all rings anew, with maps of data. What passes meanwhile is lost. Under the lock. */
+/*
+ * Open all rings anew, with maps of data. Records of the time in between are lost. Under the lock.
+ */
 int sideband_core__reopen_with_data(struct sideband *sb, struct err *err);
 void sideband_core__close_rings(struct sideband *sb);
 /* Handle an epoll event of a ring or watch. Sets *ret_drain if the rings are to be drained. */
 void sideband_core__on_ring(struct sideband *sb, const struct epoll_event *ev, bool *ret_drain);
 
-/* Drain the watches: programs that were just loaded are held, so that they can still be read. */
+/* Drain the watches: programs that were just loaded are pinned, so that they can still be read. */
 void sideband_core__watch(struct sideband *sb);
 /* Read a BPF program into the store, unless it is gone or the store is full. Not under the lock. */
 void sideband_core__fetch_bpf(struct sideband *sb, uint32_t id);

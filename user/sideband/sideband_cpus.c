@@ -31,9 +31,8 @@ static size_t find_ring(const struct sideband_ring *v, size_t n, int cpu)
 }
 
 /*
- * A BPF program may be gone before a ring reaches its watermark. So the records of BPF programs
- * have rings of their own, the watches, which wake at once. Kernels before 5.1 record no BPF
- * programs.
+ * A BPF program may be gone before a ring reaches its watermark. So records of BPF programs go to
+ * rings of their own, the watches, which wake at once. Kernels before 5.1 write no such records.
  */
 uint64_t sideband__rings_memory(size_t n_cpus)
 {
@@ -62,7 +61,7 @@ static int open_watch(struct sideband *sb, int cpu)
 	return 0;
 }
 
-/* Replaces the CPU's previous ring, if there was one. Under the lock. */
+/* Open the ring of @cpu; it replaces the previous one, if there was one. Under the lock. */
 static int open_ring(struct sideband *sb, int cpu, struct perf_event_attr *attr, struct err *err)
 {
 	size_t i = find_ring(sb->rings, sb->n_rings, cpu);
@@ -135,7 +134,7 @@ int sideband_core__reopen_with_data(struct sideband *sb, struct err *err)
 		uint64_t told = r->told_id ?: r->id;
 		int code = open_ring(sb, r->cpu, &attr, err);
 
-		if (code && code != -ENODEV) /* -ENODEV: it is offline */
+		if (code && code != -ENODEV) /* -ENODEV: the CPU is off line */
 			return code;
 		r->told_id = told;
 	}

@@ -9,7 +9,7 @@
 #include "common/clock.h"
 #include "sideband/sideband_core.h"
 
-#define FILE_WAIT  3000000000ULL /* ns per file; longer means a hang, or a very busy machine */
+#define FILE_WAIT  3000000000ULL /* ns for one file */
 #define WANTED_MAX 4096		 /* above it, slices read the build ids */
 
 struct files {
@@ -70,7 +70,7 @@ void sideband_core__identify(struct sideband *sb)
 
 	sideband__lock(sb);
 	f.base = sb->base;
-	task_model__each_process(sb->base, collect_process, &f); /* without memory: some of them */
+	task_model__each_process(sb->base, collect_process, &f); /* out of memory: some of them */
 	sideband__unlock(sb);
 	files__identify(&f, sb->build_ids);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Raw records of the side band: appended as they are drained, read in time order. The log holds
- * the records from its base time on. Older ones are folded: handed over once, in time order, and
- * dropped.
+ * Raw records of the side band: appended as they are drained, read in time order. The log has the
+ * records from its base time on. Older ones are folded: passed to a callback once, in time order,
+ * and dropped.
  *
  * Not locked. Records never move, so a view taken under the caller's lock can be read without it,
  * as long as nobody folds.
@@ -16,8 +16,10 @@
 
 struct sideband_log;
 
-/* @chunk_bytes: memory is allocated in chunks of this size, at least 64 KiB, the largest size of a
- * record. -ENOMEM. */
+/*
+ * @chunk_bytes: memory is allocated in chunks of this size, at least 64 KiB, the largest size of a
+ * record. -ENOMEM.
+ */
 int sideband_log__new(size_t chunk_bytes, struct sideband_log **ret);
 void sideband_log__free(struct sideband_log *l);
 
@@ -27,13 +29,15 @@ int sideband_log__append(struct sideband_log *l, const struct perf_event_header 
 uint64_t sideband_log__base_time(const struct sideband_log *l); /* ns; 0 at first */
 size_t sideband_log__bytes(const struct sideband_log *l);	/* allocated */
 size_t sideband_log__n_chunks(const struct sideband_log *l);
-/* Time (ns) of the newest record in the oldest chunk; folding up to it frees the chunk. 0: the log
- * is empty. */
+/*
+ * Time (ns) of the newest record in the oldest chunk; folding up to it frees the chunk. 0: the log
+ * is empty.
+ */
 uint64_t sideband_log__oldest_chunk_end(const struct sideband_log *l);
 
 /*
- * Hand every record older than @before (ns) to @fn, in time order; if there is no memory to sort,
- * in order of arrival. Makes @before the base time. Returns the number of records.
+ * Call @fn with every record older than @before (ns), in time order; if there is no memory to sort,
+ * in order of arrival. @before becomes the base time. Returns the number of records.
  */
 size_t sideband_log__fold(struct sideband_log *l, uint64_t before,
 			  void (*fn)(const struct perf_event_header *rec, void *arg), void *arg);
@@ -56,8 +60,10 @@ struct sideband_ref {
 	uint64_t time;
 	const struct perf_event_header *rec; /* borrowed from the log */
 };
-/* Get the records of [@from, @to] (ns) from the base time on, stably sorted by time. The caller
- * frees the array. -ENOMEM. */
+/*
+ * Get the records in [@from, @to] (ns), from the base time on, stably sorted by time. The caller
+ * frees the array. -ENOMEM.
+ */
 int sideband_log_view__sorted(const struct sideband_log_view *v, uint64_t from, uint64_t to,
 			      struct sideband_ref **ret, size_t *ret_n);
 

@@ -78,7 +78,7 @@ static int replay_log(const struct compare *c, const struct sideband_log_view *l
 		if (!task_model__subject(refs[i].rec, &pid))
 			continue;
 		if (task_model__since(c->r->should, pid, &since) && refs[i].time >= since)
-			continue; /* newer than what /proc had of it */
+			continue; /* newer than the state that /proc had */
 		err = task_model__apply(c->is, refs[i].rec);
 	}
 	free(refs);
@@ -100,7 +100,7 @@ static int repair_gone(uint32_t pid, void *arg)
 	if (task_model__since(c->r->should, pid, &since))
 		return 0;
 	if (task_model__since(c->is, pid, &since) && since >= c->r->begin)
-		return 0; /* forked during the scan, and not seen by it */
+		return 0; /* forked during the scan, which missed it */
 	return task_model__emit_repair(c->is, c->r->should, pid, c->r->begin, c->out);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * After a loss: compares /proc with base and log, and makes records of the differences for the
- * log. Later windows are then right; earlier ones keep what was known. Life: new reads /proc,
+ * log. Later windows are then complete; earlier ones stay as they are. Life: new reads /proc,
  * compare writes the records, free.
  */
 #ifndef FRBPF_SIDEBAND_SIDEBAND_REPAIR_H

@@ -156,9 +156,9 @@ void sideband_ring__close(struct sideband_ring *r)
 }
 
 /*
- * The size of a record without surplus bytes at its end. For every event that wants a KSYMBOL or
- * BPF_EVENT record, the kernel adds the size of the trailer, but never resets the sum. So if
- * others record too, our record claims too many bytes. See perf_event_ksymbol_output() and
+ * The size of a record without surplus bytes at its end. For every event that gets a KSYMBOL or
+ * BPF_EVENT record, the kernel adds the size of the trailer, but never resets the sum. So if other
+ * programs record too, our record claims too many bytes. See perf_event_ksymbol_output() and
  * perf_event_bpf_output(), at least up to Linux 6.18.
  */
 static size_t real_size(const struct perf_event_header *h)
@@ -176,8 +176,8 @@ static size_t real_size(const struct perf_event_header *h)
 }
 
 /*
- * The record without what other events left in it: surplus size, and the build id bit (see
- * map_build_id.h). If there was anything, the result is a copy in @bounce.
+ * Remove from a record what other events left in it: surplus size, and the build id bit (see
+ * map_build_id.h). A changed record is a copy in @bounce.
  */
 static const struct perf_event_header *
 mended_record(const struct sideband_ring *r, const struct perf_event_header *h, char *bounce)
@@ -195,8 +195,10 @@ mended_record(const struct sideband_ring *r, const struct perf_event_header *h, 
 	return copy;
 }
 
-/* Replaces the id with told_id, if set. The result is then a copy in @bounce: the ring's data is
- * read-only. */
+/*
+ * Replace the id with told_id, if that is set. The result is then a copy in @bounce, as the ring's
+ * data is read-only.
+ */
 static const struct perf_event_header *
 renamed_record(const struct sideband_ring *r, const struct perf_event_header *h, char *bounce)
 {
@@ -210,7 +212,9 @@ renamed_record(const struct sideband_ring *r, const struct perf_event_header *h,
 	return copy;
 }
 
-/* Number of records lost since the last call. Interrupts the CPU, so call it only if needed. */
+/*
+ * Number of records lost since the last call. This interrupts the CPU, so call it only if needed.
+ */
 static uint64_t ask_lost(struct sideband_ring *r)
 {
 	uint64_t v[3], before = r->lost; /* value, id, lost: PERF_FORMAT_ID | PERF_FORMAT_LOST */

@@ -32,8 +32,10 @@ struct sideband_ring {
  */
 void sideband_ring__init_attr(struct perf_event_attr *attr, size_t ring_bytes, bool build_id);
 
-/* Set the attributes of a CPU's other event, which records BPF programs only. Each of its records
- * wakes. */
+/*
+ * Set the attributes of a CPU's watch, an event that records BPF programs only. Each of its records
+ * wakes the reader.
+ */
 void sideband_ring__init_watch_attr(struct perf_event_attr *attr);
 
 /*
@@ -46,9 +48,9 @@ int sideband_ring__open(struct sideband_ring *r, int cpu, struct perf_event_attr
 void sideband_ring__close(struct sideband_ring *r);
 
 /*
- * Hand every valid record, except LOST, to @fn, and free its room in the ring. Returns the number
- * of records lost since the last call. If the event counts them (counts_lost), they are known at
- * once, else only with the next record.
+ * Call @fn with every valid record, except LOST, and free its room in the ring. Returns the number
+ * of records lost since the last call. Unless the event counts them (counts_lost), a loss is known
+ * only with the next record.
  */
 uint64_t sideband_ring__drain(struct sideband_ring *r,
 			      void (*fn)(const struct perf_event_header *rec, void *arg),

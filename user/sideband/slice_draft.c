@@ -77,7 +77,7 @@ static void join_families(struct needed *child, struct needed *parent)
 		child->parent = parent;
 }
 
-/* Add the parents of forked processes. Newest fork first, so that grandparents are found, too. */
+/* Add the parents of needed processes, the newest fork first, so that grandparents are found. */
 static int need_parents(struct slice_draft *d, const struct sideband_ref *refs, size_t n)
 {
 	uint32_t pid, parent;
@@ -136,7 +136,7 @@ static int copy_needed(struct slice_draft *d, const struct task_model *base)
 	return err;
 }
 
-/* Records before the window are applied to the model; those in it are copied. */
+/* Apply records before the window to the model, and copy those in it. */
 static int replay_records(struct slice_draft *d, const struct sideband_ref *refs, size_t n)
 {
 	const struct needed *needed;
@@ -182,7 +182,7 @@ static int sort_pages(struct slice_draft *d)
 	return 0;
 }
 
-/* Was a page of [start, end) hit by @family, which may be SIDEBAND_KERNEL? */
+/* Did @family, which may be SIDEBAND_KERNEL, hit a page in [start, end)? */
 static bool was_hit(const struct slice_draft *d, uint32_t family, uint64_t start, uint64_t end)
 {
 	const struct sideband_page key = { family, start >> SIDEBAND_PAGE_SHIFT };
@@ -309,8 +309,8 @@ static int id_table__add(struct finish *f, bool kernel, const char *name, const 
 }
 
 /*
- * @id: size 0: unknown. The vDSO is left out: if a file has an id of [vdso], perf looks for the
- * image only in its cache. Without an id it takes that of the running kernel.
+ * Add the build id of a file with hit pages; size 0: unknown. The vDSO is left out: with an id of
+ * [vdso], perf looks for the image only in its cache, without one it takes the running kernel's.
  */
 static int add_hit_file(struct finish *f, const char *name, const struct build_id *id)
 {
@@ -452,8 +452,10 @@ static int emit_needed(const struct slice_draft *d, uint32_t pid, struct buf *ou
 	return task_model__emit_process(d->model, pid, tids, n, 0, out);
 }
 
-/* Give the records of the base state rising times, the last just before @start. Returns their
- * number. */
+/*
+ * Give the records of the base state rising times, the last just before @start. Returns their
+ * number.
+ */
 static size_t set_times(struct buf *b, uint64_t start)
 {
 	const struct perf_event_header *h;

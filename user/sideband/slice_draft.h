@@ -14,13 +14,17 @@
 
 struct slice_draft;
 
-/* @req is borrowed until the draft is freed; @base and @log are not needed after the return. @all:
- * all tasks count as requested. -ENOMEM. */
+/*
+ * @req is borrowed until the draft is freed; @base and @log are not needed after the return. @all:
+ * all tasks count as requested. -ENOMEM.
+ */
 int slice_draft__new(const struct task_model *base, const struct sideband_log_view *log,
 		     const struct sideband_request *req, bool all, struct slice_draft **ret);
 
-/* Call @fn with each BPF program loaded at the start or in the window, until it returns non-zero,
- * which is returned. A program may come twice. */
+/*
+ * Call @fn with each BPF program that was loaded at the start of the window or later in it. A
+ * program may come twice. If @fn returns non-zero, the walk ends and returns it.
+ */
 int slice_draft__each_bpf_prog(const struct slice_draft *d, int (*fn)(uint32_t id, void *arg),
 			       void *arg);
 

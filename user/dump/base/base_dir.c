@@ -77,7 +77,7 @@ static int follow_link(struct walk *w, const char *path, struct err *err)
 	return 0;
 }
 
-/* *ret_done: it does not exist yet. */
+/* Walk into @part, or continue at its target if it is a link. *ret_done: it does not exist yet. */
 static int enter_part(struct walk *w, const char *part, bool *ret_done, struct err *err)
 {
 	char path[2 * PATH_MAX];
@@ -129,7 +129,7 @@ static int base_path__check(const char *path, struct err *err)
 
 #define LOCK_WAIT_NS 1000000000ULL
 
-/* The folder that has @path, a handle. A link of another user may not lead there. */
+/* Open the folder that has @path (O_PATH). A link of another user must not lead there. */
 static int find_parent(const char *path, struct err *err)
 {
 	int fd = foreign__folder(path);
@@ -226,7 +226,7 @@ static int lock_dir(int fd)
 	return flock(fd, LOCK_EX | LOCK_NB);
 }
 
-/* A recorder that was killed answers nobody, and has its locks until all of its memory is freed. */
+/* Wait for the lock: a killed recorder holds its locks until all of its memory is freed. */
 static int await_lock(int (*lock)(int fd), int fd)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
@@ -355,8 +355,8 @@ static int open_base(struct base_dir *b, const char *path, bool must_create, str
 		return code;
 	b->fd = code;
 	/*
-	 * check before locking: whoever made it is about to lock it; or another directory took its
-	 * name
+	 * check before locking: another recorder made it and is about to lock it, or another
+	 * directory took its name
 	 */
 	if (must_create && (!b->created || !is_empty(b->fd)))
 		return err_set(err, -EEXIST, "%s: it exists already", b->path);
@@ -618,7 +618,7 @@ static void remove_parents(const struct base_dir *b)
 	}
 }
 
-/* Is @b->path still our base? The owner of a directory above may have replaced it. */
+/* Is our base still at @b->path? The owner of a directory above may have replaced it. */
 static bool has_its_name(const struct base_dir *b)
 {
 	struct stat own, named;

@@ -45,8 +45,8 @@ struct base_dir {
 
 /*
  * Create @path (0700) or check it, lock it, and remove temporary files. It must be ours and no
- * symbolic link, and nobody else may write to it or replace it. 0 or negative
- * errno with words in @err. -EBUSY: another daemon owns it; the message has its pid.
+ * symbolic link, and nobody else may write to it or replace it. 0 or negative errno with words in
+ * @err. -EBUSY: another daemon owns it; the message has its pid.
  */
 int base_dir__open(struct base_dir *b, const char *path, struct err *err);
 
@@ -60,9 +60,8 @@ int base_dir__create(struct base_dir *b, const char *path, struct err *err);
 int base_dir__open_session(const struct base_dir *b, const char *name, struct err *err);
 
 /*
- * Make directory @name of the base again if it was removed, or replaced by another than @fd has
- * open. @fd then refers to the new one. 1: it was made; 0: it was not; or negative errno with words
- * in @err.
+ * Make directory @name of the base again, if the one that @fd has open was removed or replaced. @fd
+ * then refers to the new one. 1: it was made; 0: it was not; or negative errno with words in @err.
  */
 int base_dir__renew(const struct base_dir *b, const char *name, int fd, struct err *err);
 
@@ -85,8 +84,8 @@ int base_dir__write_draft(const struct base_dir *b, const char *name, const char
 void base_dir__drop_draft(const struct base_dir *b, const char *name);
 
 /*
- * Make the draft the manifest, with @text as its content. For a disk without room for another file.
- * 0 or negative errno.
+ * Turn the draft into the manifest, with the content @text. For a disk without room for another
+ * file. 0 or negative errno.
  */
 int base_dir__promote_draft(const struct base_dir *b, const char *name, const char *text,
 			    size_t len);

@@ -3,8 +3,8 @@
  * Lists the incidents on disk in a base by the names of files; opens no file. An incident may have:
  *
  *	incidents/TIME.json          its manifest: it is complete
- *	incidents/.draft-TIME.json   it is being written, or was when the recorder was killed
- *	incidents/.gone-TIME.json    it is being removed, or was then: its rest will be removed
+ *	incidents/.draft-TIME.json   it is being written; or it was, when the recorder was killed
+ *	incidents/.gone-TIME.json    it is being removed, likewise: its rest will be removed
  *	session-NAME/perf.data.TIME  its dumps; with -o under another name: dump_name.h
  */
 #ifndef FRBPF_DUMP_BASE_BASE_SCAN_H

@@ -23,7 +23,9 @@ static json_t *json_u64(uint64_t v)
 	return json_integer((json_int_t)v);
 }
 
-/* The offset is the one at the freeze, without later suspends. */
+/*
+ * @monotonic as a time of the wall clock, by the offset at the freeze; later suspends are excluded.
+ */
 static json_t *json_time(const struct incident *inc, uint64_t monotonic)
 {
 	uint64_t slept = suspends__between(monotonic, inc->freeze.frozen);
@@ -59,7 +61,7 @@ static json_t *json_args(const struct incident_trigger *it)
 	return j;
 }
 
-/* The system call as people write it; NULL: the event is none. */
+/* The system call as people write it; NULL: the event is no system call. */
 static json_t *json_call(const struct incident_trigger *it)
 {
 	struct buf text = { 0 };
@@ -93,7 +95,7 @@ static json_t *json_stack(const __u64 *ips, const struct stack_frame *frames, si
 	return list;
 }
 
-/* null: the trigger has none. */
+/* JSON null: the trigger has no stacks. */
 static json_t *json_stacks(const struct incident_stacks *s)
 {
 	if (!s)
@@ -107,8 +109,8 @@ static json_t *json_stacks(const struct incident_stacks *s)
 }
 
 /*
- * Why @it could not be compared with what was recorded; NULL: it was, or nothing could contradict
- * it.
+ * Why @it could not be compared with what was recorded. NULL: it was compared, or no record could
+ * contradict it.
  */
 static const char *cannot_tell(const struct incident_trigger *it)
 {

@@ -24,17 +24,20 @@ int manifest__draft(const struct base_dir *base, const struct incident *inc, con
 		    struct err *err);
 
 /*
- * Write the manifest of a WRITTEN incident, or write it again with what has changed. One that was
- * written and then removed is not written again: 0. Else 0 or negative errno with words in @err.
+ * Write the manifest of a WRITTEN incident, or write it again with what has changed. A manifest
+ * that was removed meanwhile is not written again. 0 or negative errno with words in @err.
  */
 int manifest__write(const struct base_dir *base, struct incident *inc, const char *hostname,
 		    struct err *err);
 
-/* Read the manifest of the incident @name. Owned by the caller; NULL: it does not exist or cannot be read. */
+/*
+ * Read the manifest of the incident @name. Owned by the caller; NULL: it does not exist or cannot
+ * be read.
+ */
 json_t *manifest__load(const struct base_dir *base, const char *name);
 
 /*
- * Format a time as in manifests: {"utc", "monotonic_ns"}. Owned by the caller; NULL: out of memory.
+ * Format a time as in manifests: {"utc", "monotonic_ns"}. The caller owns it; NULL: out of memory.
  */
 json_t *manifest__moment(uint64_t realtime_offset, uint64_t monotonic);
 /*
@@ -60,16 +63,16 @@ int manifest__edit(const struct base_dir *base, const char *name, manifest_edit_
 int manifest__set_why(const struct base_dir *base, const char *name, json_t *why, struct err *err);
 
 /*
- * Set in the manifest of incident @name what was suppressed of its rule @rule, until the rule fired
- * again or until now. Replaces an earlier entry of that rule; later writes of the manifest keep it.
- * @realtime_offset: CLOCK_REALTIME - CLOCK_MONOTONIC, ns. Errors as above.
+ * Set in the manifest of incident @name what of its rule @rule was suppressed until the rule fired
+ * again, or until now. Replaces an earlier entry of that rule; later writes of the manifest keep
+ * it. @realtime_offset: CLOCK_REALTIME - CLOCK_MONOTONIC, ns. Errors as above.
  */
 int manifest__suppressed(const struct base_dir *base, const char *name, const char *rule,
 			 const struct frbpf_suppressed *suppressed, uint64_t realtime_offset,
 			 struct err *err);
 
 /*
- * Set in the manifest of incident @name how the pending event of task @tid ended that fired @rule.
+ * Set in the manifest of incident @name how the pending event ended by which task @tid fired @rule.
  * Later writes of the manifest keep it. @realtime_offset and errors as above.
  */
 int manifest__ended(const struct base_dir *base, const char *name, const char *rule, pid_t tid,

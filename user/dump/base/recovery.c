@@ -172,7 +172,7 @@ static void remove_rest(const struct base_scan *s, const struct base_incident *i
 		ret->removed++;
 }
 
-/* Names that are pending will not be looked up any more. */
+/* Set pending names to "partial": nobody will look them up any more. */
 static int edit_names(json_t *manifest, void *arg)
 {
 	const char *names = json_string_value(json_object_get(manifest, "names"));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Makes incidents complete or removes them: what a killed recorder left in a base is finished or
- * removed before the next recorder starts there.
+ * Finishes or removes the incidents that a killed recorder left in a base, before the next recorder
+ * starts there.
  */
 #ifndef FRBPF_DUMP_BASE_RECOVERY_H
 #define FRBPF_DUMP_BASE_RECOVERY_H
@@ -12,7 +12,7 @@ struct recovery_report {
 	size_t finished; /* got a manifest from their draft */
 	size_t adopted;	 /* got a manifest from their files and the markers in them */
 	size_t removed;	 /* were being removed, or had no complete file yet */
-	size_t failed;	 /* were left as they are, or with names that stay "pending" */
+	size_t failed;	 /* could not be changed; or their names stay "pending" */
 };
 
 /*

@@ -68,7 +68,7 @@ static int by_rank(const void *a, const void *b)
 	return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : by_time(a, b);
 }
 
-/* @v is sorted by time. */
+/* Rank incidents for removal. @v is sorted by time. */
 static void rank_all(struct kept *v, size_t n)
 {
 	bool newest = true;
@@ -120,7 +120,7 @@ static bool count_sessions(const struct kept *k, const struct retention_limits *
 	return over;
 }
 
-/* @v is sorted by time. */
+/* Set over_quota. @v is sorted by time. */
 static void look_at_session_quotas(struct kept *v, size_t n, const struct retention_limits *l)
 {
 	uint32_t newer[RETENTION_QUOTAS_MAX] = { 0 };
@@ -195,7 +195,7 @@ static void choose_incidents(struct kept *v, size_t n, const struct retention_li
 			     uint64_t bytes, uint64_t base_now)
 {
 	/*
-	 * those that cannot be removed yet count as removed, so that nothing newer is removed
+	 * an incident that cannot be removed yet counts as removed, so that no newer one goes
 	 * instead
 	 */
 	uint64_t incidents = n;
@@ -265,7 +265,7 @@ static void apply_limits(const struct base_scan *s, struct kept *v, size_t n,
 
 	choose_incidents(v, n, l, ret->bytes, base_now);
 	look_ahead(v, n, l, base_now, busy, n_busy, ret);
-	log_removals(s->b, v, n); /* an error, such as a full disk, does not keep incidents */
+	log_removals(s->b, v, n); /* incidents are removed even if this fails, as on a full disk */
 	for (size_t i = 0; i < n; i++) {
 		if (!v[i].why || !remove_incident(s, v[i].inc, ret))
 			continue;

@@ -69,8 +69,8 @@ struct incident_trigger {
 };
 
 /*
- * Time, ns, from which what it reports lasts: the beginning of a wait, or of the time that a share
- * refers to. Its own time, if it has no duration.
+ * Time, ns, when the reported event began: the beginning of a wait, or of the window of a share.
+ * The trigger's own time, if the event has no duration.
  */
 uint64_t incident_trigger__began(const struct incident_trigger *it);
 
@@ -112,7 +112,7 @@ struct dump_result {
 	char error_text[256];
 	char file[64]; /* name in the session's directory */
 	uint64_t bytes, records, skipped;
-	uint64_t start, end;  /* ns: the window that was asked for and that the rings cover */
+	uint64_t start, end;  /* ns: the window; the part of the wanted one that the rings cover */
 	uint64_t asked;	      /* ns: the beginning that was asked for, see incident__asked() */
 	uint64_t complete;    /* ns: every ring is complete from here on; may be after the end */
 	bool short_window;    /* asked is before complete */
@@ -122,7 +122,7 @@ struct dump_result {
 	bool sideband_incomplete;
 	struct dump_cpu *cpus; /* owned */
 	size_t n_cpus;
-	struct task_moves *moves; /* of the window; owned. NULL: no switches were recorded */
+	struct task_moves *moves; /* switches in the window; owned. NULL: none were recorded */
 	bool all_switches;	  /* the session records every switch of every task */
 };
 
@@ -144,7 +144,7 @@ struct active_set;
 struct incident {
 	enum incident_state state;
 	uint64_t number;		  /* since the daemon started, from 1 */
-	struct active_set *active;	  /* that it began with; a reference. NULL: FREE */
+	struct active_set *active;	  /* in force when it began; a reference. NULL: FREE */
 	uint64_t sessions;		  /* mask over the active set's sessions */
 	char reason[INCIDENT_REASON_MAX]; /* of a dump by hand, else "" */
 	bool manual;
@@ -193,9 +193,9 @@ struct incident {
 };
 
 /*
- * Time, ns, from which the triggers want records: the earliest trigger - pre. Without `pre` it is
- * the beginning of what ended with the trigger. *ret_more: as much before that as every CPU has is
- * wanted too.
+ * Time, ns, from which the triggers want records: the earliest trigger - pre. Without `pre`, when
+ * the reported event began. *ret_more: earlier records are wanted too, as far back as every CPU has
+ * them.
  */
 uint64_t incident__asked(const struct incident *inc, bool *ret_more);
 /* End of the window, ns: the latest trigger + post, or the freeze if that came first (a stop). */

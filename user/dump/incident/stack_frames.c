@@ -11,7 +11,7 @@
 #include "symbols/task_model.h"
 #include "symbols/tracing_frames.h"
 
-/* at most, from the helper's own frame to the program */
+/* frames from that of the BPF helper to that of the program, at most */
 #define HELPER_FRAMES_MAX 8
 
 size_t own_frames__count(const struct own_frame *v, size_t n)
@@ -86,8 +86,8 @@ static void free_frames(struct stack_frame *v, size_t n)
 }
 
 /*
- * All frames but the first are return addresses: the call before may be the last instruction of its
- * function.
+ * The address to look up. All frames but the first have return addresses. If the call is the last
+ * instruction of a function, that is the address of the next function.
  */
 static uint64_t frame_place(const struct stack_frame *frames, size_t i)
 {
@@ -205,7 +205,7 @@ int stack_frames__name_kernel(struct incident *inc, const struct sideband_slice 
 
 /* ---- user part ---- */
 
-/* The stacks that one call names; nobody else uses them meanwhile. */
+/* The stacks that one call of stack_frames__locate_user() names; no other thread uses them. */
 struct user_stacks {
 	struct incident_stacks *v[INCIDENT_STACKS_MAX];
 	uint32_t pid[INCIDENT_STACKS_MAX];

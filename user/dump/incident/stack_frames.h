@@ -12,8 +12,8 @@
 struct stack_frame {
 	uint64_t address;
 	char *module;	 /* path of the file, or a name in brackets; NULL: not known. Owned */
-	uint64_t offset; /* in the file; of the kernel in memory, from its start. Bytes, where the
-			    module is known */
+	uint64_t offset; /* bytes in the file; of the kernel, from its start in memory. Only with a
+			    module */
 	char *symbol;	 /* NULL: unknown. Owned */
 	uint64_t symbol_offset;
 };

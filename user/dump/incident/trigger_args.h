@@ -20,8 +20,8 @@ struct trigger_arg {
 };
 
 /*
- * The name of what it was measured for, such as a system call or a softirq, a constant. NULL: the
- * source has none; or it is a silence, which has no event.
+ * The name of what was measured, such as a system call or a softirq; a constant. NULL: the source
+ * has no such names, or the trigger is a silence, which has no event.
  */
 const char *trigger_args__key(const struct frbpf_trigger *t);
 
@@ -35,12 +35,12 @@ size_t trigger_args__get(const struct incident_trigger *it,
  */
 char *trigger_args__format(const struct incident_trigger *it, char *buf, size_t size);
 
-/* The system call of a trigger as people write it: openat("/srv/x") = -1 ENOENT, fsync(</srv/x>) = 0 */
+/* ---- system calls as people write them: openat("/srv/x") = -1 ENOENT, fsync(</srv/x>) = 0 ---- */
 
 /*
- * Append the call of @it, with its path or file, or the address of the other side, and what it returned.
- * Arguments that are not known are "...". A path has any bytes, and is cut as in struct
- * frbpf_trigger. Nothing is appended for other sources. 0 or -ENOMEM.
+ * Append the call of @it: its path, file or peer address, and what it returned. Unknown arguments
+ * are "...". A path may have any bytes; it is cut as in struct frbpf_trigger. Nothing is appended
+ * for other sources. 0 or -ENOMEM.
  */
 int call_text__add(struct buf *b, const struct incident_trigger *it);
 

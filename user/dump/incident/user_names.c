@@ -10,7 +10,7 @@
 #include "dump/incident/user_names.h"
 #include "symbols/symbols.h"
 
-#define FILE_WAIT 3000000000ULL /* ns for one file; longer: it hangs, or the machine is busy */
+#define FILE_WAIT 3000000000ULL /* ns for one file */
 
 /* A request about one file, and the frames that it is for. */
 struct asked {
@@ -31,7 +31,7 @@ struct user_names {
 static int kind_of(const struct map *map)
 {
 	switch (symbols__source(map->file->name)) {
-	case SYMBOLS_FILE: /* without a build id it may not be the mapped file */
+	case SYMBOLS_FILE: /* without a build id, the file at that path may be another one */
 		return map_file__build_id(map->file)->size ? EXAMINE_SYMBOLS : -1;
 	case SYMBOLS_VDSO:
 		return EXAMINE_VDSO;
@@ -124,7 +124,7 @@ static void take_answer(struct asked *a, const struct examine_answer *answer)
 	}
 }
 
-/* Ask again if the file names a separate debug file. */
+/* Ask for one file; again, if it names a separate debug file. */
 static int ask_one(struct asked *a, struct examiner *examiner, uint64_t deadline,
 		   struct examine_answer *answer)
 {

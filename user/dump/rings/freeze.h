@@ -17,10 +17,10 @@
 #include "record/session.h"
 #include "rules/ruleset.h"
 
-/* Positions and times of one ring. Times in ns; paused 0: it was not paused. */
+/* Positions and times (ns) of one ring. `paused` 0: it was not paused. */
 struct ring_shot {
 	uint64_t head;	/* when frozen */
-	uint64_t after; /* after the copy; writers claimed what lies between during it */
+	uint64_t after; /* after the copy; during it, writers claimed what lies in between */
 	uint64_t paused, resumed;
 };
 

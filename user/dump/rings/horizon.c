@@ -10,7 +10,7 @@
 #include "dump/rings/ring_image.h"
 #include "perfdata/record.h"
 
-/* A record in flight while a head is read has an earlier time but a later place. */
+/* A record that is written while a head is read may be this much older than its position says. */
 #define IN_FLIGHT_NS 1000000000ULL
 
 struct watched {

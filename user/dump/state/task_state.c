@@ -29,8 +29,8 @@ struct task_call {
 };
 
 /*
- * Read the call of task @tid, whose /proc/TID is @dir. @e asks, as a task that replaces its program
- * can make this hang. False: it runs, is not in a call, or has ended; or @e is NULL.
+ * Read the call of task @tid, whose /proc/TID is @dir. @e reads it, since a task in exec can block
+ * the reader. False: the task runs, is not in a call, or has ended; or @e is NULL.
  */
 static bool task_call__read(struct examiner *e, pid_t tid, int dir, struct task_call *ret)
 {
@@ -57,7 +57,7 @@ static bool task_call__read(struct examiner *e, pid_t tid, int dir, struct task_
 #define MUTEX_CONTENDED 2
 #define MUTEX_OWNER	8 /* bytes after the word */
 
-/* Get its process, and the number of nested pid namespaces; 0: it has ended. */
+/* Get the process of a task, and the number of its nested pid namespaces; 0: it has ended. */
 static pid_t read_process(int dir, unsigned int *ret_levels)
 {
 	_cleanup_free_ char *text = malloc(STATUS_MAX);
@@ -90,7 +90,7 @@ static json_t *owner_json(const char *what, pid_t tid, pid_t pid)
 
 /* ---- futexes ---- */
 
-/* The thread @tid, its /proc/TID, and who reads its memory. */
+/* A waiting thread, its /proc/TID, and the examiner that reads its memory. */
 struct waiting {
 	struct examiner *examiner;
 	pid_t tid;
@@ -102,8 +102,8 @@ static bool read_futex(const struct waiting *w, uint64_t addr, uint32_t *words, 
 	ssize_t len = n * sizeof(*words);
 	struct proc_stat s;
 
+	/* if it has not ended, the tid is still its own */
 	return examiner__read_task(w->examiner, w->tid, EXAMINE_TASK_MEMORY, addr, words, len) ==
-		       /* it has not ended, so the tid is still its own */
 		       len &&
 	       !proc_file__stat(w->dir, &s);
 }
@@ -210,7 +210,7 @@ static json_t *file_name(int dir, unsigned int fd)
 	return len > 0 ? json_text(path, len) : NULL;
 }
 
-/* The path that the call was given, from the memory of the task; NULL: it has none, or it is gone. */
+/* The path that was passed to the call, from the task's memory; NULL: none, or unreadable. */
 static json_t *call_path(struct examiner *e, pid_t tid, int dir, const struct task_call *call)
 {
 	enum frbpf_call_file arg = syscall__file_arg((int)call->number);
@@ -287,7 +287,7 @@ static uint64_t ticks_at(uint64_t time)
 	return (time + suspended) / (1000000000ULL / (hz > 0 ? hz : 100));
 }
 
-/* Open its directory. -ESRCH: it did not exist at @time. */
+/* Open the directory of task @tid in /proc. -ESRCH: the task did not exist at @time. */
 static int open_at(pid_t tid, uint64_t time, struct proc_stat *ret)
 {
 	int dir = proc_file__open_task(tid);

@@ -29,17 +29,18 @@ int task_state__read(const struct cgroup_roots *roots, pid_t tid, uint64_t time,
 int task_state__command(struct examiner *e, pid_t tid, uint64_t time, json_t **ret);
 
 /*
- * Read what takes longer, as an object: "command", "waits_for" from wait_owner__read() and,
- * if it is @pending, "waits_in": system call, file and kernel function that it waits in. @e looks into
- * the task; NULL: that is left out. Errors as above.
+ * Read what takes longer, as an object: "command", "waits_for" from wait_owner__read() and, if it
+ * is @pending, "waits_in": the system call, file and kernel function. @e looks into the task; NULL:
+ * what needs it is left out. Errors as above.
  */
 int task_state__more(struct examiner *e, pid_t tid, uint64_t time, bool pending, json_t **ret);
 
 /*
  * ---- the owner of what a task waits for now ----
- * It is found if the kernel or the C library knows it. A PI futex holds its owner, a glibc mutex has
- * it beside the futex, and /proc/locks has that of a file lock. Owners of other locks are unknown. The task's memory is not trusted: an owner in it counts only
- * if it is a thread of the same process.
+ *
+ * Found if the kernel or the C library knows it: a PI futex holds its owner, a glibc mutex has it
+ * beside the futex, and /proc/locks has the owners of file locks. Other owners are unknown. The
+ * task's memory is not trusted: an owner found there must be a thread of the same process.
  */
 
 /*

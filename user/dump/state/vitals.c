@@ -184,7 +184,7 @@ static const char *read_again(struct vitals *v, int file)
 	return v->text;
 }
 
-/* Under the lock. */
+/* Call with the lock held. */
 static void take_sample(struct vitals *v)
 {
 	struct vitals_sample s = { .time = now_ns() };
@@ -283,7 +283,7 @@ static json_int_t value_of(const struct vitals_sample *v, size_t i, enum vital k
 	return v[i].v[k] > v[i - 1].v[k] ? v[i].v[k] - v[i - 1].v[k] : 0;
 }
 
-/* NULL: it was always zero. */
+/* The values of @k as a list; NULL: it was always zero. */
 static json_t *column_of(const struct vitals_sample *v, size_t n, enum vital k)
 {
 	json_t *list = json_array();

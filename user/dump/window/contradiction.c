@@ -288,7 +288,7 @@ int contradiction__look(struct incident *inc, const struct session *s, struct pa
 		each_sighting(&suspects, &ids, pages, t, suspect__number);
 		each_sighting(&suspects, &ids, pages, t, suspect__note);
 	}
-	if (!err && ids.n && !inc->manual) /* nothing is merged into those */
+	if (!err && ids.n && !inc->manual) /* no trigger is merged into a dump by hand */
 		err = list_moves(&ids, pages, t, &res->moves);
 	for (size_t i = 0; !err && i < suspects.n; i++)
 		suspect__compare(&suspects.v[i], res);

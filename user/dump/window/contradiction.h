@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Checks whether records contradict the wait that a trigger reports: did its subject run between
- * the beginning and the trigger? Only what has no other explanation counts, so lost records never
- * make a contradiction:
+ * the beginning and the trigger? Lost records never make a contradiction, since only these cases
+ * count:
  *
  * - the subject was switched in and then out, or out twice: a wait has one switch-out, at its
  *   beginning, and one switch-in, at its end;
@@ -29,7 +29,7 @@ int contradiction__look(struct incident *inc, const struct session *s, struct pa
 
 /*
  * The same for triggers merged into @inc, whose results are complete. For the thread that collects
- * it.
+ * incidents.
  */
 void contradiction__look_merged(struct incident *inc);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The last switches of each task of a window: when it left its CPU twice with only a wait between;
- * when it slept and was woken. That is enough to judge a wait that is reported after the window was
- * written. Takes about 100 bytes per task. Life: moves__add_*() in order of time, moves__last() any
- * number of times, moves__free().
+ * The last switches of each task in a window: the last switch-out and the one before, the last
+ * sleep and wake-up. They suffice to judge a wait that is reported after the window was written.
+ * About 100 bytes per task. Life: moves__add_*() in order of time, moves__last() any number of
+ * times, moves__free().
  */
 #ifndef FRBPF_DUMP_WINDOW_MOVES_H
 #define FRBPF_DUMP_WINDOW_MOVES_H
@@ -20,8 +20,8 @@ struct last_moves {
 };
 
 /*
- * Note that task @number, the events' own number, was switched out; the sample has it as @tid.
- * @sleeps: to sleep. 0 or -ENOMEM. *moves is NULL at first.
+ * Note that a task was switched out. @number: its number in events; @tid: in the sample. @sleeps:
+ * it goes to sleep. 0 or -ENOMEM. *moves is NULL at first.
  */
 int moves__add_out(struct task_moves **moves, uint64_t number, uint32_t tid, bool sleeps,
 		   uint64_t time);

@@ -90,8 +90,8 @@ static int add_page(struct page_set *p, uint32_t pid, uint64_t addr)
 }
 
 /*
- * Whose code has a sample of this mode, or a callchain after this mark? False: neither the kernel's
- * nor the process's.
+ * Get the owner of the code that a sample of this mode, or a callchain after this mark, is in.
+ * False: neither the kernel nor the process.
  */
 static bool owner_of_mode(const struct perf_event_header *h, uint32_t *ret)
 {
@@ -124,7 +124,7 @@ static const uint64_t *record_end(const struct perf_event_header *h)
 	return (const uint64_t *)((const char *)h + h->size);
 }
 
-/* The callchain, or what follows it (section 2.2 of perf-data); NULL: outside the record. */
+/* The words after the period: the callchain, or what follows; NULL: outside the record. */
 static const uint64_t *behind_period(const struct page_event *e, const struct perf_event_header *h)
 {
 	const uint64_t *end = record_end(h);

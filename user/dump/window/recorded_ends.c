@@ -36,7 +36,7 @@ struct key {
 
 struct ends_desc {
 	enum frbpf_source source;
-	const char *target[N_ROLES]; /* "system:name"; %s: the call. NULL: the rule has it */
+	const char *target[N_ROLES]; /* "system:name"; %s: the system call. NULL: that of the rule */
 	bool alone;		     /* only one at a time for each key */
 };
 
@@ -145,7 +145,7 @@ static void claim__set_span_keys(struct claim *c)
 	}
 }
 
-/* False: @d cannot find its ends. */
+/* False: the ends cannot be found by @d. */
 static bool claim__set_keys(struct claim *c, const struct ends_desc *d)
 {
 	const struct frbpf_trigger *t = &c->it->t;
@@ -205,7 +205,7 @@ static bool claim__set_targets(struct claim *c, const struct ends_desc *d)
 	return true;
 }
 
-/* False: @it has no such ends. */
+/* False: what @it measured has no ends as in @d. */
 static bool claim__init(struct claim *c, struct incident_trigger *it, const struct ends_desc *d)
 {
 	const struct frbpf_trigger *t = &it->t;
@@ -346,7 +346,7 @@ static bool end_sample__key(const struct end_sample *s, struct page_set *pages, 
 
 /*
  * A change of a socket's state begins a connection only if it is to SYN_SENT, and ends one only if
- * from it.
+ * it is from SYN_SENT.
  */
 static bool end_sample__is(const struct end_sample *s, const struct claim *c, enum role role)
 {
@@ -364,8 +364,8 @@ static uint64_t time_between(uint64_t a, uint64_t b)
 }
 
 /*
- * Learn the keys from the end event, which is found by task and CPU. False: it is missing, or lacks
- * them.
+ * Learn the keys from the end event, which is found by task and CPU. False: there is no such event,
+ * or it lacks a key.
  */
 static bool claim__learn_keys(struct claim *c, const struct end_ids *ids, struct page_set *pages,
 			      const struct timeline *t)
@@ -411,8 +411,8 @@ static bool is_restart(const struct claim *c, const struct end_sample *s)
 }
 
 /*
- * Something that happens once at a time has at most one begin and then one end inside: its own
- * ends, by perf's clock.
+ * Of something that happens once at a time, at most one begin and then one end can be inside: its
+ * own. A further event contradicts the trigger.
  */
 static void claim__note_inside(struct claim *c, enum role role, uint64_t time)
 {
@@ -475,7 +475,7 @@ static void claim__judge(struct claim *c)
 		c->it->compared = now;
 }
 
-/* COMPARED_AGREES: @res has all records of it. */
+/* Why @res cannot contradict the trigger; COMPARED_AGREES: it has all records of that time. */
 static enum incident_compared claim__covered(const struct claim *c, const struct dump_result *res)
 {
 	uint64_t before = c->begin - (c->it->t.value ? c->later : c->near);

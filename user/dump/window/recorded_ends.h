@@ -2,7 +2,7 @@
 /*
  * Finds both ends of what a trigger measured among the records of a session. These are entry and
  * exit of a system call, issue and completion of a block request, the tracepoints of a span; or the
- * hit itself. contradiction.h does that for waits.
+ * hit itself. contradiction.h does the same for waits.
  *
  * A session counts only if it has every hit of the ends. It must record all tasks, without a
  * filter, lose nothing, and begin well before. A duration is then contradicted if
@@ -12,7 +12,7 @@
  * - it began once, clearly later than the trigger says;
  * - its task was created in the middle of it.
  *
- * Missing events contradict nothing: others may keep them from perf.
+ * Missing events contradict nothing: other tracers can take events away from perf.
  */
 #ifndef FRBPF_DUMP_WINDOW_RECORDED_ENDS_H
 #define FRBPF_DUMP_WINDOW_RECORDED_ENDS_H

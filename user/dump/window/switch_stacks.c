@@ -46,7 +46,7 @@ static int list_switch_ids(struct switch_stacks *s, const struct session *sessio
 	return 0;
 }
 
-/* The trigger of a stack whose subject did not run. NULL: it ran. */
+/* The trigger that @s belongs to, if its subject did not run; NULL: it ran. */
 static const struct frbpf_trigger *off_cpu_trigger(const struct incident *inc,
 						   const struct frbpf_stacks *s)
 {

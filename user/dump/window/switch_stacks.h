@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Finds where a subject that did not run was in user space. It takes the callchain of the last
- * switch-out before the trigger, if the session records these. Life: init, note every sample, take,
+ * Finds where a subject that did not run was in user space: the callchain of its last switch-out
+ * before the trigger, if the session records switches. Life: init, note every sample, take,
  * free.
  */
 #ifndef FRBPF_DUMP_WINDOW_SWITCH_STACKS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Records of many sources (rings, side band, markers) sorted by time. Each source is added oldest
- * first. It may be slightly out of order, as in perf: a record takes its time before its place in
+ * first. It may be slightly out of order, as in perf: a record gets its time before its place in
  * the ring.
  */
 #ifndef FRBPF_DUMP_WINDOW_TIMELINE_H
@@ -24,7 +24,7 @@ struct timeline {		  /* { 0 } is an empty one */
 /* Append a record. 0 or -ENOMEM. */
 int timeline__add(struct timeline *t, uint64_t time, const struct perf_event_header *rec);
 /*
- * Append every record of [data, data + len), which are our own or accepted by record__valid(). 0,
+ * Append every record in [data, data + len). They are our own, or accepted by record__valid(). 0,
  * -EINVAL or -ENOMEM.
  */
 int timeline__add_buffer(struct timeline *t, const void *data, size_t len);

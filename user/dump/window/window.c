@@ -80,7 +80,7 @@ void window__set_bounds(const struct incident *inc, size_t n_cpus, struct dump_r
 	res->start = asked;
 	if (more && complete < asked)
 		res->start = complete;
-	else if (more && oldest > asked) /* what single CPUs have of a wait is useful, too */
+	else if (more && oldest > asked) /* part of a wait on some CPUs is useful, too */
 		res->start = oldest;
 	if (res->start > res->end)
 		res->start = res->end;
@@ -109,8 +109,8 @@ uint64_t window__ring_needed(const struct dump_result *res, size_t n_cpus, uint6
 }
 
 /*
- * A LOST record in an overwritable ring means that records came while we had it paused. A marker
- * says so, as perf would blame the disk.
+ * A LOST record in an overwritable ring means that records came while the ring was paused. A marker
+ * says so, since perf would blame slow writing.
  */
 static int add_gap(struct gatherer *w, size_t c, const struct record_lost *lost)
 {
@@ -345,7 +345,7 @@ static int read_rings(struct gatherer *w)
 	return err;
 }
 
-/* Time from which the CPU's gaps count, like covered_ns in the manifest. */
+/* Time, ns, from which the CPU's absence counts, as covered_ns in the manifest does. */
 static uint64_t away_from(const struct dump_result *res, size_t c)
 {
 	return res->cpus[c].from < res->start ? res->cpus[c].from : res->start;

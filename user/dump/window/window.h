@@ -25,9 +25,8 @@ struct window { /* { 0 } before window__gather() */
  */
 void window__set_bounds(const struct incident *inc, size_t n_cpus, struct dump_result *res);
 /*
- * Bytes of a ring, a power of two, that would have reached back that far at the measured rate of
- * rings of @ring_bytes. 0: they did; or a larger ring would not help, as the session was @started
- * (ns) too late.
+ * Bytes of a ring, a power of two, that would have reached back to res->asked at the rate measured
+ * with rings of @ring_bytes. 0: these reach back that far, or the session @started (ns) too late.
  */
 uint64_t window__ring_needed(const struct dump_result *res, size_t n_cpus, uint64_t started,
 			     uint64_t ring_bytes);
@@ -38,9 +37,7 @@ uint64_t window__ring_needed(const struct dump_result *res, size_t n_cpus, uint6
  */
 int window__gather(const struct dump_job *job, struct dump_result *res, struct err *err,
 		   struct window *ret);
-/*
- * Upper limit of the size of its file, bytes: its records, those of the side band, and features.
- */
+/* Upper limit of the size of the window's file, bytes: all records, and features. */
 uint64_t window__file_bytes(const struct window *win);
 void window__free(struct window *win);
 
