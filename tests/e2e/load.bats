@@ -97,6 +97,8 @@ daemon_answers() {
 	[[ $stderr == "frbpf: error: unknown command 'shwo' (did you mean 'show'?)"* ]] || fail "$stderr"
 	run -1 --separate-stderr "$FRBPF" stop now
 	same "the first line" "${stderr_lines[0]}" "frbpf: error: stop: takes no operands"
+	run -1 --separate-stderr "$FRBPF" start rules.conf
+	same "start, for load" "${stderr_lines[0]}" "frbpf: error: start: takes no rules file: use \`frbpf load FILE\` or --config FILE"
 	run -1 --separate-stderr "$FRBPF" check @latnecy
 	same "a rules file" "$stderr" "frbpf: error: no shipped rules file @latnecy (did you mean @latency?)"
 	run -0 "$FRBPF" help help
