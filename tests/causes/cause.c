@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Makes a thread wait for a known reason. Prints one line of JSON: who suffered, who did it, and when, by
- * CLOCK_MONOTONIC: what `frbpf why` should find is known to nobody else.
+ * Makes a thread wait for a known reason. Prints one line of JSON: the subject, the culprit, and
+ * the time by CLOCK_MONOTONIC. It is compared with the answer of `frbpf why`.
  *
- *	cause [--ms N] NAME
- *	cause --list
+ * cause [--ms N] NAME cause --list
  */
 #include <errno.h>
 #include <sched.h>

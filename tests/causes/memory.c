@@ -41,7 +41,7 @@ static void touch(char *p, size_t bytes)
 		p[i] = 'x';
 }
 
-/* Its page tables are copied; nobody else is to blame. */
+/* The subject itself takes the time, as its page tables are copied. */
 static void big_fork(struct stage *s)
 {
 	pid_t pid;
@@ -68,7 +68,7 @@ static void *populates(void *arg)
 	return NULL;
 }
 
-/* Pages are allocated for another thread meanwhile: whoever maps memory waits for mmap_lock. */
+/* Another thread populates pages meanwhile, so the subject waits for mmap_lock to map memory. */
 static void mmap_lock(struct stage *s)
 {
 	pthread_t t;
@@ -116,7 +116,7 @@ static void inode_lock(struct stage *s)
 	pthread_join(t, NULL);
 }
 
-/* ---- memory of a cgroup is used up */
+/* ---- memory of a cgroup is used up ---- */
 
 static char group[96];
 
@@ -156,7 +156,7 @@ static void enter_group(const char *limit)
 	group_write("cgroup.procs", "0");
 }
 
-/* Memory is mapped so often that unmapping it takes long. */
+/* Each page of the file is mapped many times, so it takes long to reclaim it. */
 static void memory_limit(struct stage *s)
 {
 	const size_t bytes = 48 << 20;
@@ -183,9 +183,9 @@ static void memory_limit(struct stage *s)
 	end(s);
 }
 
-/* ---- packets for another CPU */
+/* ---- packets for another CPU ---- */
 
-/* The loopback device of a separate namespace; packets to it are received on @cpu. */
+/* Let the loopback device of a separate namespace receive packets on @cpu. */
 static void receive_on(int cpu)
 {
 	struct ifreq r = { .ifr_name = "lo", .ifr_flags = IFF_UP };
@@ -207,7 +207,7 @@ static void receive_on(int cpu)
 	close(mask);
 }
 
-/* A packet to all listeners is copied for each of them by the receiver. */
+/* The softirq that receives a broadcast packet copies it for each listening socket. */
 static int udp_socket(bool listens)
 {
 	const struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(PORT) };

@@ -154,7 +154,7 @@ static struct slow_disk disk;
 static void disk_free(void)
 {
 	*disk.pace = 0;
-	/* open files keep them until the program ends */
+	/* lazily: open files keep the mounts until the program ends */
 	if (disk.mounted[0] && (umount2(disk.mounted, MNT_DETACH) || rmdir(disk.mounted)))
 		fprintf(stderr, "cause: %s: %s\n", disk.mounted, strerror(errno));
 	if (umount2(disk.folder, MNT_DETACH) || rmdir(disk.folder))
@@ -187,8 +187,8 @@ struct slow_disk *slow_disk__serve(size_t bytes)
 		serve(&s);
 	}
 	/*
-	 * not the server's: the end of a namespace unmounts, and that must not wait for the server
-	 * itself
+	 * a namespace without the server: the end of a namespace unmounts, and must not wait for a
+	 * server that ends with it
 	 */
 	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		not_here("a mount namespace");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A disk with adjustable speed: a loop device on a file with a slow FUSE server. Life: serve,
- * attach, mount, set the pace. There is one; it goes when the program ends.
+ * attach, mount, set the pace. There is only one; it ends with the program.
  */
 #ifndef FRBPF_CAUSES_SLOW_DISK_H
 #define FRBPF_CAUSES_SLOW_DISK_H

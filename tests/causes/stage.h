@@ -28,7 +28,7 @@ struct stage {
 	atomic_int next;  /* of culprits */
 	atomic_bool stop;
 	char *memory;
-	bool others_idle; /* the other CPUs idled meanwhile: a part of the truth */
+	bool others_idle; /* the other CPUs idled meanwhile, which the answer should say */
 	volatile pid_t subject, culprit, culprits[EQUALS];
 	uint64_t from, to;
 };
@@ -40,10 +40,10 @@ void die(const char *what) __attribute__((noreturn));
 void not_here(const char *what) __attribute__((noreturn));
 
 void take_time(long ns);
-/* In its own CPU time, so that a busy machine changes nothing. */
+/* Compute for @ns of CPU time of the thread, whatever else runs on the machine. */
 void compute(long ns);
 
-/* The calling thread is the subject: the measured interval begins; ends. */
+/* The calling thread is the subject: begin and end the measured interval. */
 void begin(struct stage *s);
 void end(struct stage *s);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Causes in file systems, disks, and other users of these. */
+/* Causes in file systems, in disks, and by others who use the same disk. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static char *block_of(size_t bytes)
 	return p;
 }
 
-/* How many bytes keep the slow disk busy for the time of the case. */
+/* Number of bytes that keep the slow disk busy for the time of the case. */
 static size_t enough(const struct stage *s)
 {
 	return (s->ns / PACE_NS + 1) * (128 << 10);
@@ -91,7 +91,7 @@ static void *writes_back(void *arg)
 	return NULL;
 }
 
-/* Pages of another file are written back to the same disk. */
+/* fsync() waits while pages of another file are written back to the same disk. */
 static void fsync_behind(struct stage *s)
 {
 	pthread_t t;
@@ -113,7 +113,7 @@ static void fsync_behind(struct stage *s)
 	pthread_join(t, NULL);
 }
 
-/* Data of another file belong to the transaction that this one waits for. */
+/* Another file's data are in the journal transaction that the subject's fsync() waits for. */
 static void *fills_journal(void *arg)
 {
 	struct stage *s = arg;
@@ -170,7 +170,7 @@ static void *fills_queue(void *arg)
 	return NULL;
 }
 
-/* Other requests are before it in the queue of the disk. */
+/* Requests of another thread are before the subject's in the queue of the disk. */
 static void queue_behind(struct stage *s)
 {
 	pthread_t t;
@@ -248,7 +248,7 @@ static void *reads_disk(void *arg)
 	return NULL;
 }
 
-/* A chain of three servers, the last of which waits for the disk. */
+/* The subject asks the first of three servers in a chain; the last one waits for the disk. */
 static void three_servers(struct stage *s)
 {
 	pthread_t a, b, c;
@@ -265,7 +265,7 @@ static void three_servers(struct stage *s)
 	pthread_join(c, NULL);
 }
 
-/* A page of a file from a slow server. */
+/* A page fault on a file whose FUSE server is slow. */
 static void fuse_fault(struct stage *s)
 {
 	volatile char *p;
@@ -306,7 +306,7 @@ static void leave_limited(void)
 	rmdir(limited);
 }
 
-/* A cgroup that may read @bytes a second from the disk. */
+/* Enter a cgroup that may read @bytes a second from the disk. */
 static void limit_reads(unsigned int bytes)
 {
 	static const char *const base[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/blkio" };

@@ -13,7 +13,7 @@
 
 #include "stage.h"
 
-/* ---- a lock whose owner ... */
+/* ---- locks: what does their owner do meanwhile? ---- */
 
 static void *owner_sleeps(void *arg)
 {
@@ -61,7 +61,7 @@ static void lock_compute(struct stage *s)
 	lock_of(s, owner_computes);
 }
 
-/* A second lock, behind the first: its owner sleeps. */
+/* The owner of the first lock waits for a second one, whose owner sleeps. */
 static void *owner_waits(void *arg)
 {
 	struct stage *s = arg;
@@ -89,7 +89,7 @@ static void convoy(struct stage *s)
 	pthread_join(b, NULL);
 }
 
-/* ---- CPUs */
+/* ---- CPUs ---- */
 
 static void *hog(void *arg)
 {
@@ -146,7 +146,7 @@ static void rt_hog(struct stage *s)
 	pthread_join(h, NULL);
 }
 
-/* Time for which CPUs other than @but have idled, by /proc/stat; in its ticks */
+/* Idle time of all CPUs other than @but, in ticks of /proc/stat. */
 static unsigned long long idle_ticks(int but)
 {
 	unsigned long long sum = 0, idle;
@@ -163,7 +163,7 @@ static unsigned long long idle_ticks(int but)
 	return sum;
 }
 
-/* It may run on one CPU only, whose owner takes its time, while others have nothing to do. */
+/* The subject may run on one CPU only, where another task runs, while other CPUs are idle. */
 static void pinned(struct stage *s)
 {
 	unsigned long long before = idle_ticks(s->cpu), ticks;
@@ -213,13 +213,13 @@ static void many_equals(struct stage *s)
 	behind_equals(s, EQUALS, 0);
 }
 
-/* With half of the time each, its own computing would be an equally good answer. */
+/* Nice 15: with equal shares of the CPU, its own computing would be an equally good answer. */
 static void weight(struct stage *s)
 {
 	behind_equals(s, 1, 15);
 }
 
-/* ---- others */
+/* ---- servers, processes, signals ---- */
 
 static void *server(void *arg)
 {
@@ -287,7 +287,7 @@ static void stopped(struct stage *s)
 	pid = fork();
 	if (pid < 0)
 		die("fork");
-	if (!pid) { /* it computes, and is stopped in between */
+	if (!pid) { /* the child computes, and is stopped in between */
 		s->culprit = getppid();
 		begin(s);
 		compute(s->ns / 5);
@@ -471,7 +471,7 @@ static void signal_wait(struct stage *s)
 	pthread_join(t, NULL);
 }
 
-/* Its cgroup, made by the caller, has a quota so small that two periods do not suffice. */
+/* The CPU quota of the cgroup, made by the caller, is so small that two periods do not suffice. */
 static void quota(struct stage *s)
 {
 	begin(s);

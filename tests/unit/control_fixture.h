@@ -151,7 +151,7 @@ static inline void check_silent(int fd)
 	assert_int_equal(errno, EAGAIN);
 }
 
-/* One line of JSON, then the end. */
+/* Read the reply: one line of JSON, then the end of the connection. */
 static inline json_t *hear(int fd)
 {
 	struct buf b = { 0 };

@@ -158,8 +158,8 @@ static inline void fuse_run(int dev, const char *content)
 }
 
 /*
- * Before main(), so that every process of the test is in it: a mount namespace of its own, which
- * ends with the test, even if that is killed. No namespace without root, and no mount, either.
+ * Enter a mount namespace of our own before main(), so that every process of the test is in it. It
+ * ends with the test, even if that is killed. Without root there is no namespace, and no mount.
  */
 __attribute__((constructor)) static inline void fuse_fixture__begin(void)
 {
@@ -200,7 +200,7 @@ static inline void fuse_fixture__hang(const struct fuse_fixture *f)
 	kill(f->server, SIGUSR1);
 }
 
-/* End it: whoever waits gets an error. */
+/* Unmount it. Processes that wait for the server get an error. */
 static inline void fuse_fixture__unmount(struct fuse_fixture *f)
 {
 	if (f->server > 0) {

@@ -45,7 +45,7 @@ static inline int loop_device_over(struct loop_device *ret, int file, int flags)
 	return ret->fd < 0 ? -1 : 0;
 }
 
-/* The same on a file of @size bytes. */
+/* The same on a new file of @size bytes. */
 static inline int loop_device_open(struct loop_device *ret, off_t size)
 {
 	char name[] = "/var/tmp/frbpf-loop-XXXXXX";

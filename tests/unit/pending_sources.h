@@ -32,7 +32,7 @@ struct pending_source {
 	void (*end)(void);	   /* may be NULL */
 	void (*let_go)(pid_t pid); /* NULL: a byte for each */
 	void (*wait_anew)(void);   /* ends all waits for a moment; NULL: not possible */
-	size_t n_at_once;	   /* children whose rests do not hold up each other */
+	size_t n_at_once;	   /* children whose rests do not delay one another */
 	bool fuzzy;		   /* a task may be in it at other times, too */
 };
 
@@ -138,7 +138,7 @@ static inline bool go_real_time(void)
 	return !sched_setscheduler(0, SCHED_FIFO, &first);
 }
 
-/* Nothing is left when the test is killed: this takes a whole CPU. */
+/* Takes a whole CPU, so it must end if the test is killed. */
 static inline void hog_run(void)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -150,7 +150,7 @@ static inline void hog_run(void)
 		__asm__ volatile("");
 }
 
-/* False: it would be the only CPU, or there is no real time here. */
+/* Start the hog. False: there is only one CPU, or real-time priority is refused. */
 static inline bool hog_begin(void)
 {
 	siginfo_t info = { 0 };
@@ -192,8 +192,8 @@ static inline void hog_end(void)
 }
 
 /*
- * Until the other end of @fd is closed. The kernel keeps some CPU time for other tasks, so the wait may end after a
- * second; then the next one begins.
+ * Wait for the CPU until the other end of @fd is closed. The kernel reserves some CPU time for
+ * other tasks, so a wait may end after a second; then the next one begins.
  */
 static inline long hang_for_cpu(long what, long fd)
 {
@@ -231,7 +231,7 @@ static inline void *take_cpu(void *unused)
 	return NULL;
 }
 
-/* A thread that comes before this one takes the CPU of both as soon as it is woken. */
+/* A thread of higher priority takes the CPU from this one as soon as it is woken. */
 static inline void rest_for_cpu(long ns)
 {
 	pthread_t thread;
@@ -249,7 +249,7 @@ static inline void rest_for_cpu(long ns)
 
 #define DISKS	   10 /* one has at most 128 requests under way */
 #define DISK_SIZE  (1 << 30)
-#define STRIDE	   (128 << 10) /* no read brings what another one needs */
+#define STRIDE	   (128 << 10) /* so far apart that no read fills the cache for another */
 #define FILL_SIZE  (1 << 20)
 #define FILL_CROWD (144 << 20)
 
@@ -266,7 +266,7 @@ static inline void disks_answer(pid_t pid)
 	kill(disks.fuse.server, SIGCONT);
 }
 
-/* The test is the parent of the server: wait until it has stopped. Its children cannot. */
+/* Stop the server and wait for that. Only the test can, as its parent, not the test's children. */
 static inline void disks_stop(void)
 {
 	siginfo_t info;
@@ -276,7 +276,7 @@ static inline void disks_stop(void)
 		assert_int_equal(waitid(P_PID, disks.fuse.server, &info, WSTOPPED | WNOWAIT), 0);
 }
 
-/* @latency: us of writes, above which the kernel holds writes up; 0: never; -1: its default. */
+/* Set the latency of writes, us, above which the kernel throttles them; 0: never; -1: default. */
 static inline void disk_throttle(const struct loop_device *loop, int latency)
 {
 	char path[64];

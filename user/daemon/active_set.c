@@ -29,14 +29,15 @@ static int count_fds(size_t *ret_open, size_t *ret_limit)
 	closedir(dir);
 	if (getrlimit(RLIMIT_NOFILE, &rl) < 0)
 		return -errno;
-	*ret_open = n - 1; /* not counting that of the directory */
+	*ret_open = n - 1; /* without the descriptor of the directory */
 	*ret_limit = rl.rlim_cur;
 	return 0;
 }
 
 /*
- * Descriptors to keep free: for commands, lookups of names and files that are written; for each
- * session that writes a dump; for the programs that write into a session; for the maps and programs of each rule.
+ * Descriptors to keep free: for commands, look-ups of names and files that are written; for each
+ * session that writes a dump; for the programs that write into a session; for the maps and programs
+ * of each rule.
  */
 #define FDS_DAEMON  64
 #define FDS_SESSION 4
@@ -76,7 +77,7 @@ static int start_proxy(const struct session_conf *conf, const struct session_pla
 	return code;
 }
 
-/* Take the tasks from @of, but CPUs and delays from the run line. */
+/* Take the tasks from @of, but keep the CPUs and delays of @target, which the run line set. */
 static void take_tasks(struct record_target *target, const struct record_target *of)
 {
 	struct record_target of_line = *target;
@@ -157,8 +158,8 @@ static bool has_dumper(const struct active_set *g, const struct dumper *d)
 }
 
 /*
- * Memory of sessions that end as soon as @g is in force; none if an incident still holds @old. Old
- * and new ones exist together for that moment only, and are not added up.
+ * Memory of sessions that end as soon as @g is in force; 0 if an incident still references @old.
+ * Old and new ones exist together for a moment only, so both are not added up.
  */
 static uint64_t replaced_memory(const struct active_set *g, struct active_set *old)
 {
@@ -174,8 +175,8 @@ static uint64_t replaced_memory(const struct active_set *g, struct active_set *o
 }
 
 /*
- * Check the memory that the sessions really use, as rings may have been resized since the plan, and
- * of those that stay beside them.
+ * Check the memory that the sessions really use, since rings may have been resized after the plan.
+ * Includes old sessions that stay beside them.
  */
 static int sum_memory(struct active_set *g, struct active_set *old,
 		      const struct active_set_env *env, struct err *err)
@@ -295,7 +296,7 @@ void active_set__take_counters(struct active_set *g, const struct active_set *ol
 		to->busy += from->busy;
 		to->capped += from->capped;
 		to->dumps = from->dumps;
-		to->cap_told = from->cap_told;
+		to->cap_logged = from->cap_logged;
 		if (from->last > to->last)
 			to->last = from->last;
 	}
@@ -337,9 +338,9 @@ static bool is_lack(int code)
 
 #define NAMES_ROOM 512 /* bytes of a message for names of sessions */
 
-/* Sessions that could not be opened */
+/* Sessions that could not be opened. */
 struct failures {
-	struct err *all; /* a line for each, and the names of those for which there is no room */
+	struct err *all; /* a line for each; without room, the names only */
 	size_t n_named;
 	int first; /* the code of the first one; 0: none */
 };
@@ -356,7 +357,7 @@ static void failures_add(struct failures *f, const char *name, int code, const s
 	f->first = f->first ?: code;
 }
 
-/* One that fails does not hide the others. */
+/* Open all sessions. One that fails does not keep the others from being tried. */
 static int open_sessions(struct active_set *g, struct plan *plan, const struct active_set *old,
 			 const struct active_set_env *env, struct err *err)
 {
@@ -503,7 +504,7 @@ void active_set__unref(struct active_set *g)
 	free(g);
 }
 
-/* ---- freeing them in a thread ---- */
+/* ---- freeing active sets in a thread ---- */
 
 struct reaper {
 	pthread_t thread;
@@ -514,7 +515,7 @@ struct reaper {
 	bool stop;
 };
 
-/* Take the next one to free; NULL: the thread should end. */
+/* Take the next active set to free; NULL: the thread should end. */
 static struct active_set *take_active_set(struct reaper *r)
 {
 	struct active_set *g;

@@ -2,7 +2,7 @@
 /*
  * The rules and sessions that are in force together. A reload makes a new active set beside the old
  * one. Sessions whose name and run line did not change are shared: they keep their rings and
- * history. An incident holds the active set that it began in.
+ * history. An incident references the active set that it began in.
  */
 #ifndef FRBPF_DAEMON_ACTIVE_SET_H
 #define FRBPF_DAEMON_ACTIVE_SET_H
@@ -17,11 +17,11 @@ struct rule_counters {
 	uint64_t joined;    /* became one more marker of an incident that was not frozen yet */
 	uint64_t merged;    /* came within the merge time of an incident, and are in its manifest */
 	uint64_t muted;	    /* suppressed by `frbpf mute` */
-	uint64_t busy;	    /* no incident was free: only counted */
-	uint64_t capped;    /* max-dumps of the rule or of all rules was reached: only counted */
+	uint64_t busy;	    /* only counted, as no incident was free */
+	uint64_t capped;    /* only counted, as max-dumps of the rule or of all rules was reached */
 	uint64_t last;	    /* ns: time of the last trigger */
 	struct dump_limiter dumps;
-	uint64_t cap_told; /* ns: end of the max-dumps limit that the log reported last */
+	uint64_t cap_logged; /* ns: end of the max-dumps limit that was logged last */
 };
 
 struct active_set {
@@ -69,13 +69,13 @@ int active_set__make(struct ruleset *rs, struct plan *plan, struct active_set *o
 		     const struct active_set_env *env, struct err *err, struct active_set **ret);
 
 /*
- * Add the counters of @old, beside which @g was made, for rules that stay. Call it once, when @old
- * gets no more triggers, under the recorder's lock.
+ * Add the counters of @old, which @g replaces, for rules that stay. Call it once, when @old gets no
+ * more triggers, under the recorder's lock.
  */
 void active_set__take_counters(struct active_set *g, const struct active_set *old);
 
 /*
- * Set the bytes of the side band's rings. When CPUs come they grow, and leave less of max-memory to
+ * Set the bytes of the side band's rings. More CPUs mean more bytes, and so less of max-memory for
  * sessions.
  */
 void active_set__set_sideband_memory(struct active_set *g, uint64_t bytes);

@@ -12,7 +12,7 @@
 
 /* Returns a descriptor, owned by the caller, or negative errno. */
 int base_watch__open(const char *base);
-/* True: one of them is gone; its path is in @ret. */
+/* True: one of these files is gone; its path is in @ret. */
 bool base_watch__lost(int fd, const char *base, char *ret, size_t size);
 /* Report it to the system's log, as our own log may have been in the base. */
 void base_watch__tell(const char *gone);

@@ -37,8 +37,8 @@
 
 /*
  * Decides what the opener of a process that reads recordings opens for it: recordings, ELF files,
- * perf-PID.map files, and a few files of the kernel. The client may have been taken over, so the
- * first bytes of a file decide, not its name.
+ * perf-PID.map files, and a few files of the kernel. The client may have been taken over, so files
+ * are recognised by their first bytes, not by their names.
  */
 
 #define ELF_MAGIC	"\177ELF"
@@ -50,7 +50,7 @@ static int reader_opener__enter(void)
 	return rights__keep_reader() ?: opening_calls__limit();
 }
 
-/* Takes @fd over. */
+/* Check that the file begins with @magic. Takes @fd over; returns it, or negative errno. */
 static int check_magic(int fd, const char *magic)
 {
 	char begin[8];
@@ -142,7 +142,7 @@ static int reader_opener__open(const struct opening_request *r)
 #define PR_SET_VMA 0x53564d41
 #endif
 
-/* None on arm64, which never had the calls that newer ones replace. */
+/* Calls that newer ones replace. arm64 never had any of them. */
 static const int old_reading_calls[] = {
 #ifdef SYS_open
 	SYS_stat,     SYS_lstat, SYS_poll,	SYS_access,	SYS_dup2, SYS_getdents,
@@ -315,7 +315,7 @@ static const int other_calls[] = {
 	SYS_landlock_restrict_self,
 };
 
-/* Calls that the sanitizers make by themselves, mostly at the end to search for leaks. */
+/* Calls of the sanitizers, mostly at the end, to search for leaks. */
 static const int sanitizer_calls[] = {
 #if IS_SANITIZED
 	SYS_clone,  SYS_ptrace,		  SYS_prctl,	   SYS_ioctl,
@@ -444,8 +444,8 @@ static void begin_filter(struct call_filter *f)
 	call_filter__allow_if(f, SYS_tgkill, 0, ~0U, getpid());
 #ifdef SYS_clone3
 	/*
-	 * The filter cannot see its flags in memory. The C library uses clone() instead. With all
-	 * signals blocked there, SIGSYS would kill us.
+	 * The filter cannot see the flags of clone3(), which are in memory. With ENOSYS the C
+	 * library uses clone(). It blocks all signals there, so SIGSYS would kill us.
 	 */
 	call_filter__refuse(f, SYS_clone3, ENOSYS);
 #endif
@@ -517,7 +517,7 @@ int confine__reader(const int *keep, size_t n)
 {
 	int opener, err = watch_refused();
 
-	/* what libraries open files for, else when they first need it */
+	/* now, since libraries would open files when they first need these */
 	tzset();
 	json_object_seed(0);
 	demangle__prepare();

@@ -14,11 +14,11 @@ int confine__calls(void);
 
 /*
  * The same for a process that reads recordings, and so programs and libraries of anybody. It starts
- * an opener, which finds and opens the files: see opening.h. Afterwards the process can only
- * read and write open files, and ask the opener. It has no capability, and cannot open, create or
- * change files, execute programs or connect to anything. All descriptors are closed but the standard
- * ones and the @n of @keep, READER_FDS_MAX at most. Call it when there are no other threads. Errors
- * as above, but 0 if the kernel has no seccomp filters.
+ * an opener, which finds and opens the files: see opening.h. Afterwards the process can only read
+ * and write open files, and ask the opener. It has no capability, and cannot open, create or change
+ * files, execute programs or connect to anything. Only the standard descriptors and the @n in
+ * @keep, READER_FDS_MAX at most, stay open. Call it when there are no other threads. Errors as
+ * above, but 0 if the kernel has no seccomp filters.
  */
 #define READER_FDS_MAX 4
 int confine__reader(const int *keep, size_t n);

@@ -27,8 +27,8 @@
 /*
  *	READING ──► WAITING ──► WRITING ──► (gone)
  *
- * WAITING: the request was handed out and has no answer yet. A client that hangs up stays until it
- * has one.
+ * WAITING: control_fn has got the request, and has not answered. A client that hangs up stays until
+ * it is answered.
  */
 enum client_state { CLIENT_READING, CLIENT_WAITING, CLIENT_WRITING };
 
@@ -47,7 +47,7 @@ struct control {
 	int fd, epoll;
 	int timer; /* armed while a client may have to be dropped, or while none can be accepted */
 	int spare; /* a spare descriptor, closed to tell a client that none is left */
-	bool deaf; /* clients are not accepted, for lack of descriptors, until the timer fires */
+	bool paused; /* no client is accepted until the timer fires: no descriptors are left */
 	control_fn fn;
 	void *arg;
 	struct control_client *clients[CONTROL_CLIENTS_MAX]; /* owned */
@@ -85,7 +85,7 @@ static void drop_client(struct control_client *cl)
 	free(cl);
 }
 
-/* The peer is gone. Keep a waiting client, as whoever has the request will still answer it. */
+/* The peer is gone. Keep a waiting client, since it will still be answered. */
 static void lose_client(struct control_client *cl)
 {
 	if (cl->state != CLIENT_WAITING) {
@@ -209,7 +209,7 @@ static void set_timer(const struct control *c)
 	timerfd_settime(c->timer, 0, &(struct itimerspec){ .it_value.tv_sec = LOOK_S }, NULL);
 }
 
-/* Of clients without a complete request, the one that has been idle for longest. */
+/* Find the client that has been idle for longest, among those without a complete request. */
 static struct control_client *find_idle(struct control *c)
 {
 	struct control_client *idle = NULL;
@@ -249,8 +249,8 @@ static void turn_away(int fd, const char *why)
 }
 
 /*
- * No descriptor is left: use the spare one to tell the client that waits. If another process takes
- * even that, accept nobody for a while, as the socket would stay readable.
+ * No descriptor is left: use the spare one to tell the waiting client. If another process takes
+ * even that, accept nobody for a while, since the socket would stay readable.
  */
 static void accept_without_room(struct control *c)
 {
@@ -264,7 +264,7 @@ static void accept_without_room(struct control *c)
 			      "limit (LimitNOFILE=)");
 		close(fd);
 	} else {
-		c->deaf = true;
+		c->paused = true;
 		watch_client(c, EPOLL_CTL_MOD, c->fd, 0, NULL);
 		set_timer(c);
 	}
@@ -317,9 +317,9 @@ static void on_timer(struct control *c)
 		else
 			any = true;
 	}
-	if (c->deaf)
+	if (c->paused)
 		watch_client(c, EPOLL_CTL_MOD, c->fd, EPOLLIN, NULL);
-	c->deaf = false;
+	c->paused = false;
 	if (any)
 		set_timer(c);
 }
@@ -376,8 +376,7 @@ void control__process(struct control *c)
 	struct epoll_event ev;
 
 	/*
-	 * one at a time: handling an event may free another client, whose event must not be pending
-	 * here
+	 * one at a time: handling an event may free another client, and so make its event invalid
 	 */
 	for (int i = 0; i < EVENTS_MAX && epoll_wait(c->epoll, &ev, 1, 0) == 1; i++) {
 		struct control_client *cl = ev.data.ptr;

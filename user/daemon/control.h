@@ -2,8 +2,8 @@
 /*
  * The control socket, BASE/control. Each connection carries one request and one reply, each a JSON
  * object on a line. The peer must be root or the daemon's user (SO_PEERCRED). Size and number of
- * requests are limited. A client that is silent for 10 s is dropped; at once if its slot is needed
- * for another.
+ * requests are limited. A client that is silent for 10 s is dropped, or earlier if another client
+ * needs its slot.
  *
  * A request is {"cmd": NAME, ...}. A reply has "ok": true, or "ok": false and "error", a message
  * for the user.

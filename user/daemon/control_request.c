@@ -18,7 +18,7 @@
 
 #define REPLY_MAX  (64 << 20)
 #define SLICE_S	   1  /* s between checks whether the daemon still runs */
-#define CONNECT_S  10 /* s until it accepts: no step of its loop takes as long */
+#define CONNECT_S  10 /* s until the daemon accepts; no step of its loop takes that long */
 #define ANSWER_S   600
 #define CHUNK_SIZE 65536
 
@@ -119,8 +119,8 @@ static int receive_all(int fd, struct buf *reply, const struct patience *p, stru
 }
 
 /*
- * The listener must be root or us: no other user may get our request, or write to our terminal by
- * its reply.
+ * The listener must run as root or as our user. No other user may get our request, or write to our
+ * terminal through a reply.
  */
 static int check_peer(int fd, const char *path, pid_t *ret_pid, struct err *err)
 {
@@ -139,7 +139,7 @@ static int check_peer(int fd, const char *path, pid_t *ret_pid, struct err *err)
 	return 0;
 }
 
-/* Line by line: errors of rules have several lines, with a mark below the place. */
+/* Work line by line, since errors of rules have several lines, with a mark below the place. */
 static void make_text_printable(json_t *j)
 {
 	char *text = strdup(json_string_value(j)), *line = text, *end;

@@ -41,7 +41,7 @@ int cpu_follow__open(struct err *err, struct cpu_follow **ret)
 }
 
 /*
- * A suspend that was aborted takes CPUs off line and back. Neither the list nor the clocks show
+ * An aborted suspend takes CPUs off line and back. Neither the list of CPUs nor the clocks show
  * that afterwards, so ask the side band.
  */
 static void on_tick(void *arg)
@@ -98,7 +98,7 @@ static void follow_sideband(struct cpu_follow *f, struct round *r, struct active
 	r->max = g->max_memory;
 }
 
-/* Log failures once, however often the same ones are repeated. */
+/* Log failures once, even if the same ones are repeated. */
 static void log_failed(struct cpu_follow *f, struct round *r)
 {
 	char *save = NULL;

@@ -23,9 +23,9 @@ int cpu_follow__open(struct err *err, struct cpu_follow **ret);
 void cpu_follow__begin(struct cpu_follow *f, struct sideband *sb);
 int cpu_follow__fd(const struct cpu_follow *f);
 /*
- * Open events on new CPUs for the side band and for @sessions. True: CPUs changed. Then put the
- * rules in force again, for detectors that have events on each CPU. Failures are logged and retried
- * every second, also when max-memory of @g, the active set in force, has no room.
+ * Open events on new CPUs for the side band and for @sessions. True: CPUs changed; then put the
+ * rules in force again, for detectors that have events on each CPU. Failures, and a lack of room in
+ * max-memory of @g, the active set in force, are logged and retried every second.
  */
 bool cpu_follow__process(struct cpu_follow *f, struct horizon *sessions, struct active_set *g);
 /* Log what cpu_follow__process() did. Call it once rules are in force again. */

@@ -62,7 +62,7 @@ static struct retention_limits retention_limits(const struct daemon *d)
 	const struct daemon_conf *conf = &g->rules->daemon;
 	struct retention_limits limits;
 
-	memset(&limits, 0, sizeof(limits)); /* they are compared byte by byte, with padding */
+	memset(&limits, 0, sizeof(limits)); /* also the padding: memcmp() compares it */
 	limits.max_size = conf->max_size;
 	limits.max_incidents = conf->max_incidents;
 	limits.max_age = conf->max_age;
@@ -102,8 +102,8 @@ static void log_caps(struct daemon *d)
 }
 
 /*
- * Runs before the files of a new incident are written: a dump that kills us must not be repeated at
- * once after a restart.
+ * Save the state before the files of a new incident are written. So a dump that kills us is not
+ * repeated at once after a restart.
  */
 static void on_triggers(void *arg)
 {
@@ -113,7 +113,7 @@ static void on_triggers(void *arg)
 	log_caps(d);
 }
 
-/* The files of @inc are complete, so they can be read now. */
+/* Have @inc explained, now that its files are complete. */
 static void ask_why(struct daemon *d, const struct incident *inc)
 {
 	const struct incident_trigger *t = &inc->triggers[0];
@@ -262,7 +262,7 @@ static int open_loop(struct daemon *d, struct err *err)
 }
 
 /* Log if another recorder has the well-known socket of applications. */
-static void say_app_socket(const struct daemon *d)
+static void log_app_socket(const struct daemon *d)
 {
 	struct app_stats st;
 
@@ -322,14 +322,14 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 	int code;
 
 	/*
-	 * else each thread keeps an arena of its largest size; real-time threads must still find
-	 * one free
+	 * limited, since an arena keeps its largest size; but real-time threads must find one that
+	 * no other thread uses
 	 */
 	mallopt(M_ARENA_MAX, ARENAS_MAX);
 	/*
-	 * Unless it is set, the limit grows to the largest block that was freed. Blocks of the side
-	 * band would then lie among small ones, in heaps that never shrink: they are locked, so
-	 * MADV_DONTNEED fails.
+	 * fixed, since by default the threshold grows to the largest freed block. Blocks of the
+	 * side band would then be in heaps, among small ones. Heaps are locked, so MADV_DONTNEED
+	 * fails and they never shrink.
 	 */
 	mallopt(M_MMAP_THRESHOLD, MAPPED_FROM);
 	code = proxies__new(err, &d->proxies);
@@ -372,7 +372,7 @@ static int timeout_ms(uint64_t ns)
 	return ns / NSEC_PER_MSEC < (uint64_t)day ? (int)(ns / NSEC_PER_MSEC) + 1 : day;
 }
 
-/* The base is gone: no command can reach us, and nobody may read our log. */
+/* The base is gone: no command can reach us, and our log may be gone with it. */
 static void on_base_event(struct daemon *d)
 {
 	char gone[PATH_MAX + 16];
@@ -481,7 +481,7 @@ int daemon__run(const struct daemon_opts *opts, struct ruleset *rs, struct plan 
 	log_info("recording: %zu sessions, %zu rules, base %s",
 		 recorder__active_set(d.parts.recorder)->n_dumpers,
 		 recorder__active_set(d.parts.recorder)->rules->n_rules, d.base.path);
-	say_app_socket(&d);
+	log_app_socket(&d);
 	serve_events(&d);
 	log_info("stopped %s", d.stopped_by);
 	tear_down(&d, false);

@@ -24,8 +24,8 @@ struct daemon_opts {
 
 /*
  * Run until stopped. Takes over @rs and @plan. @ready is called once: with NULL when all sessions
- * record and all rules are attached, else with the reason. On failure nothing is left behind and
- * the result is 1. It is 0 after a clean stop.
+ * record and all rules are attached, else with the reason. Returns 0 after a clean stop; 1 after a
+ * failure, which leaves nothing behind.
  */
 int daemon__run(const struct daemon_opts *opts, struct ruleset *rs, struct plan *plan,
 		struct tracefs *tracefs, void (*ready)(const char *error, void *arg), void *arg);

@@ -79,8 +79,8 @@ void session_events__dump_last(struct daemon *d);
 uint64_t timed_dumps__step(struct recorder *r);
 
 /*
- * Add the limits of --switch-max-files to @ret: the number of such dumps to keep of each session,
- * or of dumps without a rule if it makes none by itself.
+ * Add the limits of --switch-max-files to @ret: for each session the number of its periodic dumps
+ * to keep. A session that makes none gets a limit for its dumps without a rule.
  */
 void timed_dumps__limits(const struct active_set *g, struct retention_limits *ret);
 

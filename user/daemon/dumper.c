@@ -65,7 +65,7 @@ static void write_part(struct dumper *d)
 	}
 }
 
-/* The next job; NULL: none. False: the thread ends. */
+/* Get the next job; NULL: there is none yet. False: the thread ends. */
 static bool next_job(struct dumper *d, bool wait, struct incident **ret)
 {
 	*ret = NULL;
@@ -142,7 +142,9 @@ static void *dumper_thread(void *arg)
 	return NULL;
 }
 
-/* The file of a plain session begins before its thread, so that failing is an error of the start. */
+/*
+ * Begin the file of a plain session before its thread, so that a failure is an error of the start.
+ */
 static int prepare_session(struct dumper *d, struct err *err)
 {
 	if (!d->session->plain)

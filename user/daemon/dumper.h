@@ -17,8 +17,8 @@
 struct dumper;
 
 /*
- * Called in the dumper's thread when its file of @inc is written. The outcome is result @index. @inc
- * NULL: a plain session has come to its end, see dumper.full.
+ * Called in the dumper's thread when its file of @inc is written. The outcome is in
+ * inc->results[@index]. @inc NULL: a plain session has come to its end, see dumper.full.
  */
 typedef void (*dumper_done_fn)(void *arg, struct dumper *d, struct incident *inc, size_t index);
 
@@ -45,10 +45,10 @@ struct dumper {
 	sem_t wake, ready;
 	struct plain_recorder *plain; /* of a plain session; used by the thread. Owned */
 	int plain_wake;		      /* eventfd that wakes the thread, in addition; -1: none */
-	/* a plain session writes no more; main thread: it was ended */
+	/* a plain session writes no more; full_seen: the main thread has ended the session */
 	atomic_bool full;
 	bool full_seen;
-	atomic_bool ends; /* after the next dump a plain session begins no other file */
+	atomic_bool ends; /* a plain session: its next dump is the last */
 
 	dumper_done_fn done;
 	void *done_arg;
@@ -65,14 +65,14 @@ struct dumper {
 };
 
 /*
- * Start the thread. Takes over @session, @feed and @proxy, also on failure. @ret gets one reference. 0 or
- * negative errno with words in @err.
+ * Start the thread. Takes over @session, @feed and @proxy, also on failure. @ret gets one
+ * reference. 0 or negative errno with words in @err.
  */
 int dumper__start(struct session *session, struct feed *feed, struct proxy *proxy,
 		  const struct dump_env *env, dumper_done_fn done, void *done_arg, struct err *err, struct dumper **ret);
 
 /*
- * Hand over a job. The thread owns copies and shots of the session until it calls `done`. Does not
+ * Give the thread a job. It owns copies and shots of the session until it calls `done`. Does not
  * block.
  */
 void dumper__submit(struct dumper *d, struct incident *inc, size_t index);
@@ -84,8 +84,8 @@ void dumper__submit(struct dumper *d, struct incident *inc, size_t index);
 int dumper__renew_dir(struct dumper *d, struct err *err);
 
 /*
- * Bytes of rings and copies: of this dumper's session; and of all dumpers. The latter counts those
- * that only an incident still holds, and successors that have not taken over yet.
+ * Bytes of rings and copies: of this dumper's session; of all dumpers. The sum includes dumpers
+ * that only an incident still references, and successors that have not taken over yet.
  */
 uint64_t dumper__memory(const struct dumper *d);
 uint64_t dumper__memory_of_all(void);

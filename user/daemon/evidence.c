@@ -49,10 +49,10 @@ static const struct evidence_event {
 	{ "sched", "sched_switch", true, "prev_pid != 0", true },
 	{ "sched", "sched_switch", false, "prev_pid == 0" },
 	/*
-	 * Who ended which wait, and who gave work to a kworker, kswapd or a journal: events of work
-	 * queues would tell the same, more often. Its CPU and the migrations tell in whose queue the task then
-	 * waited. A wake-up by a task itself needs no stack; in an interrupt, the stack tells for
-	 * whom it was.
+	 * Who ended which wait, and who gave work to a kworker, kswapd or a journal. Events of work
+	 * queues would tell the same, but are more frequent. The CPU and the migrations tell in
+	 * whose queue the task then waited. A wake-up by a task needs no stack; in an interrupt,
+	 * the stack tells for whom it was.
 	 */
 	{ "sched", "sched_waking", true, "common_flags & " IN_INTERRUPT },
 	{ "sched", "sched_waking", false, "!(common_flags & " IN_INTERRUPT ")", .levels = BRIEF },
@@ -62,11 +62,10 @@ static const struct evidence_event {
 	/* which CPU went off line, so that its tasks moved to others */
 	{ "cpuhp", "cpuhp_enter" },
 	/*
-	 * Who had the lock that a task waited for when it began to. A BPF program writes it: see
-	 * session_feed.c.
+	 * who had a lock when a task began to wait for it; written by a BPF program: session_feed.c
 	 */
 	{ NULL, "lock_wait", true },
-	/* a BPF program writes what the long ones took; the others explain nothing */
+	/* long interrupts, written by a BPF program; short ones explain nothing */
 	{ NULL, "interrupt", .levels = BRIEF },
 	/* who stopped or woke whom with a signal */
 	{ "signal", "signal_generate", false },
@@ -197,7 +196,7 @@ static bool event_is_of(const struct evidence_event *e, enum evidence_level leve
 {
 	unsigned is = 1U << level | (feeds ? 0 : UNFED);
 
-	if (!feeds && !e->system && e->levels) /* others stand for it */
+	if (!feeds && !e->system && e->levels) /* the UNFED events replace it */
 		return false;
 	return !e->levels || e->levels & is;
 }
@@ -225,7 +224,7 @@ int evidence__line(enum evidence_level level, const struct evidence_kernel *kern
 				      ring_bytes / 1024);
 }
 
-/* Without tracefs events count as present: opening them will tell. */
+/* Without tracefs every event counts as present. Opening it fails if it is not. */
 static bool event_exists(const char *system, const char *name, void *arg)
 {
 	struct tracefs *t = arg;
@@ -258,7 +257,7 @@ static int search_kallsyms(const struct buf *text, void *arg)
 	return 1;
 }
 
-/* Kept, as addresses of kernel functions are fixed until the next boot. */
+/* The result is kept: addresses of kernel functions are fixed until the next boot. */
 static uint64_t function_address(const char *function, void *arg)
 {
 	static struct function_search last;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * `run = evidence`, `run = evidence full`: records the events from which `frbpf why` explains a wait. It is expanded to a
- * perf record line with those events that this kernel has.
+ * `run = evidence` and `run = evidence full` record the events from which `frbpf why` explains a
+ * wait. They are expanded to a perf record line with those events that this kernel has.
  */
 #ifndef FRBPF_DAEMON_EVIDENCE_H
 #define FRBPF_DAEMON_EVIDENCE_H
@@ -27,10 +27,10 @@ struct evidence_kernel {
 };
 
 /*
- * Append the line of @level for @kernel, with rings of @ring_bytes, to @line. Append the tracepoints that the
- * kernel lacks, separated by commas, to @lacking. When threads in @names leave the CPU, the top of
- * their user stack is copied: most distributions build programs without frame pointers. 0 or
- * -ENOMEM.
+ * Append the line of @level for @kernel, with rings of @ring_bytes, to @line. Append the
+ * tracepoints that the kernel lacks, separated by commas, to @lacking. When threads in @names leave
+ * the CPU, the top of their user stack is copied: most distributions build programs without frame
+ * pointers. 0 or -ENOMEM.
  */
 int evidence__line(enum evidence_level level, const struct evidence_kernel *kernel,
 		   const struct evidence_names *names, size_t ring_bytes, struct buf *line,

@@ -36,7 +36,7 @@ struct question {
 	char name[INCIDENT_NAME_SIZE];
 };
 
-/* Without a name: a worker has started. */
+/* Sent by a worker: when it has started, without a name; then with the answer. */
 struct answer {
 	pid_t pids[EXPLAINER_PIDS];
 	char name[INCIDENT_NAME_SIZE];
@@ -67,7 +67,7 @@ static void answer_question(int sock, const struct question *q, const json_t *ma
 
 /*
  * Confine ourselves, report our pid, explain one incident, and exit, which drops all that was read.
- * @busy: written to once there is a question, and closed with us and our opener.
+ * @busy: a pipe; gets a byte when a question comes, and is closed when we and our opener end.
  */
 _Noreturn static void run_worker(int sock, int busy)
 {
@@ -99,12 +99,15 @@ _Noreturn static void run_worker(int sock, int busy)
 
 struct starter {
 	int sock;
-	/* pipes of workers that did not end when they were killed, or whose openers did not */
+	/* pipes of workers and openers that did not end when they were killed */
 	int stuck[STUCK_MAX];
 	size_t n_stuck;
 };
 
-/* @ret_busy: see run_worker(); closed by the caller. The pid or negative errno. */
+/*
+ * Fork a worker. @ret_busy: see run_worker(); the caller closes it. Returns the pid or negative
+ * errno.
+ */
 static pid_t start_worker(int sock, int *ret_busy)
 {
 	pid_t parent = getpid(), pid;
@@ -128,7 +131,7 @@ static pid_t start_worker(int sock, int *ret_busy)
 	return pid;
 }
 
-/* Has the recorder gone? Questions that it left in the socket do not matter. */
+/* Is the recorder gone? Then questions that are still in the socket do not matter. */
 static bool is_closed(int sock)
 {
 	struct pollfd p = { .fd = sock, .events = POLLRDHUP };
@@ -136,7 +139,7 @@ static bool is_closed(int sock)
 	return poll(&p, 1, 0) > 0 && p.revents & (POLLRDHUP | POLLHUP | POLLERR);
 }
 
-/* Wait for a byte (1), or for the end of all who could write one (0). -ETIMEDOUT: neither came within @ms. */
+/* Wait for a byte (1), or until all writers have ended (0). -ETIMEDOUT: neither within @ms. */
 static int await_busy(int busy, int ms)
 {
 	struct pollfd p = { .fd = busy, .events = POLLIN };
@@ -172,14 +175,14 @@ static bool serve_question(struct starter *s)
 	if (pid < 0)
 		return false;
 	if (await_busy(busy, -1) <= 0)
-		ended = await_end(pid, KILLED_MS); /* it failed before there was a question */
+		ended = await_end(pid, KILLED_MS); /* it failed before a question came */
 	else
 		ended = await_end(pid, fns->seconds_max * 1000);
 	if (!ended)
 		ended = !kill(pid, SIGKILL) && await_end(pid, KILLED_MS);
 	while (ended && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	/* its opener ends with it, unless it waits for a file system; then it ends when that answers */
+	/* its opener ends, too; if it waits for a file system, only when that answers */
 	if (await_busy(busy, KILLED_MS))
 		s->stuck[s->n_stuck++] = busy;
 	else
@@ -202,7 +205,7 @@ static void forget_stuck(struct starter *s)
 		;
 }
 
-/* It parses nothing: the capabilities are for the opener of each worker. */
+/* The process that starts workers. It parses nothing; its capabilities are for their openers. */
 static void run_explainer(int sock)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };

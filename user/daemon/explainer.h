@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A process that explains incidents after their files are written. It is forked early, while memory
- * is still empty. For each incident it forks a worker of the lowest priority that can only read,
- * before there is a question. If the worker fails, hangs or dies, the incident is not explained. Nobody waits for it. Life: new, ask and
- * process answers, free. For one thread.
+ * is still empty. For each incident it forks a worker of the lowest priority, which can only read,
+ * before the question comes. If the worker fails, hangs or dies, the incident is not explained.
+ * Nobody waits for an explanation. Life: new, ask and process answers, free. For one thread.
  */
 #ifndef FRBPF_DAEMON_EXPLAINER_H
 #define FRBPF_DAEMON_EXPLAINER_H
@@ -19,7 +19,7 @@ struct explainer_fns {
 	json_t *(*read)(int fd, const char *base, const char *name);
 	/* Returns what @manifest gets as `why`. NULL: nothing. */
 	json_t *(*explain)(const json_t *manifest, const char *base);
-	int seconds_max; /* for one incident; a worker that takes longer hangs, and is ended */
+	int seconds_max; /* for one incident; a worker that takes longer is killed */
 };
 
 /* Start the process, once, before there are threads. @fns is borrowed. 0 or negative errno. */
@@ -30,8 +30,7 @@ void explainer__free(struct explainer *e);
 /* Readable when explainer__process() has something to do. */
 int explainer__fd(const struct explainer *e);
 /*
- * Pids of the worker that explains now, or will explain the next incident, and of what opens files
- * for it; 0: none.
+ * Pids of the worker that explains the present or next incident, and of its opener; 0: none.
  */
 #define EXPLAINER_PIDS 2
 const pid_t *explainer__pids(const struct explainer *e);

@@ -12,7 +12,7 @@
 #include "dump/base/manifest.h"
 #include "rules/units.h"
 
-/* An end may come before the manifest of its incident is written, or none ever is. */
+/* ns to keep an end: the manifest of its incident may be written later, or never. */
 #define END_KEPT (300 * NSEC_PER_SEC)
 
 struct followed_entry {
@@ -33,7 +33,7 @@ struct followed_log {
 	size_t n_ended;
 };
 
-/* In the real-time thread: only copies. Without room, the oldest end is lost. */
+/* Runs in the real-time thread, so it only copies. Without room, the oldest end is dropped. */
 static void followed_log__on_ended(const struct frbpf_ended *e, void *arg)
 {
 	struct followed_log *h = arg;

@@ -12,8 +12,8 @@
 #include "rules/units.h"
 
 /*
- * How far apart the freezes that triggers want may be to become one. It is enough for the triggers
- * of one event, and too short for any of their moments to leave the rings.
+ * Freezes that triggers want are joined if they are at most so far apart. It is enough for the
+ * triggers of one event, and too short for their records to leave the rings.
  */
 #define JOIN_SLACK_NS (10 * NSEC_PER_MSEC)
 
@@ -95,8 +95,8 @@ static struct incident *begin_incident(struct incident_pool *p, struct active_se
 }
 
 /*
- * Would the coming freeze of @inc show what @it wants? If it is overdue it waits for a session;
- * then a short `post` makes no difference.
+ * Would the coming freeze of @inc show what @it wants? An overdue freeze waits for a session; then
+ * `post` makes no difference.
  */
 static bool incident_covers(const struct incident *inc, const struct incident_trigger *it)
 {
@@ -121,8 +121,8 @@ static struct incident *find_to_join(struct incident_pool *p, const struct activ
 }
 
 /*
- * Find the rule of @it in the active set of @inc, which is the one it began with. So a reload does
- * not separate an incident from a rule that stays. NULL: it has no such rule.
+ * Find the rule of @it in the active set of @inc, the one in force when @inc began. So triggers of
+ * a rule that stays still reach the incident after a reload. NULL: it has no such rule.
  */
 static const struct rule_conf *rule_in(const struct incident *inc, const struct active_set *g,
 				       const struct incident_trigger *it)
@@ -419,14 +419,14 @@ bool incident_pool__next_cap(struct incident_pool *p, struct active_set *g, uint
 		const struct rule_conf *rule = &g->rules->rules[i];
 		struct rule_counters *counters = &g->counters[i];
 
-		if (!is_news(&counters->dumps, &rule->max_dumps, now, &counters->cap_told))
+		if (!is_news(&counters->dumps, &rule->max_dumps, now, &counters->cap_logged))
 			continue;
-		*ret = (struct dump_cap){ rule, rule->max_dumps, counters->cap_told };
+		*ret = (struct dump_cap){ rule, rule->max_dumps, counters->cap_logged };
 		return true;
 	}
-	if (!is_news(&p->dumps, all, now, &p->cap_told))
+	if (!is_news(&p->dumps, all, now, &p->cap_logged))
 		return false;
-	*ret = (struct dump_cap){ NULL, *all, p->cap_told };
+	*ret = (struct dump_cap){ NULL, *all, p->cap_logged };
 	return true;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Turns triggers into incidents: which triggers join an incident, are merged, must wait or are only
- * counted. Has no thread, no clock, and no allocation after init: the caller holds a lock and
- * passes the time. dump/incident/incident.h draws the states.
+ * Turns triggers into incidents: decides which triggers begin or join an incident, are merged, or
+ * are only counted. Has no thread, no clock, and no allocation after init: the caller holds a lock
+ * and passes the time. dump/incident/incident.h draws the states.
  */
 #ifndef FRBPF_DAEMON_INCIDENT_POOL_H
 #define FRBPF_DAEMON_INCIDENT_POOL_H
@@ -16,7 +16,7 @@ struct incident_pool {
 	bool closed;		   /* no incident begins any more; pending ones are due */
 	uint64_t begun;		   /* incidents so far; also the number of the last one */
 	struct dump_limiter dumps; /* dumps that triggers began, of all rules */
-	uint64_t cap_told;	   /* as in struct rule_counters, for all rules */
+	uint64_t cap_logged;	   /* as in struct rule_counters, for all rules */
 	uint64_t busy;		   /* triggers and requests that found no free incident */
 	uint64_t states_wanted;	   /* triggers so far whose subject's state should be read */
 };
@@ -30,8 +30,8 @@ void incident_pool__free(struct incident_pool *p);
  *
  * - It joins an incident that is not frozen yet and whose freeze will cover its moment too. If that
  *   has no room for another marker, the trigger is merged.
- * - It is merged into an incident frozen less than the merge time ago that dumped all its sessions.
- *   A trigger that broke its cooldown is not: it did so to get its own dump.
+ * - It is merged into an incident that was frozen less than the merge time ago and dumped all
+ *   sessions of the rule. A trigger that broke its cooldown is not merged: it gets its own dump.
  * - It is counted as capped, if max-dumps allows no more.
  * - It begins an incident.
  * - It is counted as busy.
@@ -42,8 +42,8 @@ void incident_pool__trigger(struct incident_pool *p, struct active_set *g, size_
 			    const struct frbpf_trigger *t);
 
 /*
- * Store the stacks of a trigger that was handed in before. They are dropped if its incident is
- * frozen, if it was merged or is unknown, or beyond INCIDENT_STACKS_MAX.
+ * Store the stacks of an earlier trigger. They are dropped if its incident is frozen, if the
+ * trigger was merged or is unknown, or beyond INCIDENT_STACKS_MAX.
  */
 void incident_pool__stacks(struct incident_pool *p, const struct frbpf_stacks *s);
 
@@ -60,8 +60,8 @@ struct state_ask {
 bool incident_pool__next_state(struct incident_pool *p, struct state_ask *ret);
 
 /*
- * Store what was read; either may be NULL. Both are taken over, and dropped if the incident is
- * gone. True: the incident is WRITTEN, so its manifest must be written again.
+ * Store what was read; @state or @more may be NULL. Both are taken over, and dropped if the
+ * incident is gone. True: the incident is WRITTEN, so its manifest must be written again.
  */
 bool incident_pool__take_state(struct incident_pool *p, const struct state_ask *ask,
 			       struct json_t *state, struct json_t *more);
@@ -75,8 +75,8 @@ struct incident *incident_pool__manual(struct incident_pool *p, struct active_se
 
 /*
  * Get the oldest incident that is due at @now and whose sessions are all free. It becomes FREEZING,
- * and its sessions busy. An incident that waits for a session delays only later ones that need the
- * same session. NULL: none; then *ret_deadline is the next deadline, or UINT64_MAX.
+ * and its sessions become busy. An incident that waits for a session delays only later ones that
+ * need the same session. NULL: none; then *ret_deadline is the next deadline, or UINT64_MAX.
  */
 struct incident *incident_pool__next_due(struct incident_pool *p, uint64_t now,
 					 uint64_t *ret_deadline);

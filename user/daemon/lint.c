@@ -59,7 +59,7 @@ static void check_cooldown(const struct linter *l, const struct rule_conf *rule)
 	if (rule->cooldown.window >= rule->post || !find_key(l->rs, rule, "cooldown", &span))
 		return;
 	if (!rule->cooldown.window && !find_key(l->rs, rule, "post", &post_span))
-		return; /* it asks for every match */
+		return; /* no cooldown: the rule asks for every match */
 	diags__warn(l->d, l->rs->config->src, span,
 		    "shorter than this rule's post: triggers within %s become markers of the same "
 		    "dump, so a cooldown of %s gives no more dumps",
@@ -68,8 +68,8 @@ static void check_cooldown(const struct linter *l, const struct rule_conf *rule)
 }
 
 /*
- * Compare @wanted with what a ring can hold at best on a busy CPU, if that is known. False: it is
- * too much.
+ * Compare @wanted with the time that a ring can hold at best on a busy CPU, if that is known.
+ * False: it is too much.
  */
 static bool check_window(const struct linter *l, const struct rule_conf *rule, const char *key,
 			 uint64_t wanted)
@@ -104,7 +104,7 @@ static bool check_window(const struct linter *l, const struct rule_conf *rule, c
 	return false;
 }
 
-/* Least time, ns, that what fires the rule has lasted; 0: unknown. */
+/* Least duration, ns, of an event that fires the rule; 0: unknown. */
 static uint64_t rule_lasts(const struct rule_conf *rule)
 {
 	const struct when *w = &rule->when;
@@ -132,7 +132,7 @@ static const struct session_conf *shallowest_session(const struct linter *l,
 	return least;
 }
 
-/* Find rings that are too short by their `ring`. For `pre`, check_window() uses the rates. */
+/* Find sessions whose `ring` is too short. check_window() compares `pre` with measured rates. */
 static void check_reach(const struct linter *l, const struct rule_conf *rule)
 {
 	bool automatic = rule->pre == RULESET_WINDOW_AUTO;
@@ -300,7 +300,7 @@ static bool can_explain(const struct linter *l, const struct rule_conf *rule)
 	       rule_records(l, rule, "sched_waking", true);
 }
 
-/* Warned once: mostly all rules lack the same. */
+/* Warns once, since usually all rules lack the same. */
 static void check_why(const struct linter *l)
 {
 	for (size_t i = 0; i < l->rs->n_rules; i++) {
@@ -350,8 +350,8 @@ static const struct {
 };
 
 /*
- * The kernel fills in the data of a sample once for all events of such a hit, with the time and id
- * of one of them. Warned once per session.
+ * Warn, once per session, of software events in several recordings: the kernel fills in the data of
+ * a sample once for all events of a hit, with the time and id of one of them.
  */
 static void check_neighbours(const struct linter *l, size_t session)
 {
@@ -392,7 +392,7 @@ static void check_stacks(const struct linter *l, size_t session)
 	}
 }
 
-/* With dumps by size, records that exceed the rings are overwritten before. */
+/* Dumps by size: if the size exceeds the rings, records are overwritten before the dump. */
 static void check_switch_size(const struct linter *l, size_t session)
 {
 	const struct session_plan *s = &l->plan->sessions[session];
@@ -407,7 +407,7 @@ static void check_switch_size(const struct linter *l, size_t session)
 		units__format_size(s->ring_bytes, rings, sizeof(rings)));
 }
 
-/* Larger rings need memory beside the first ones until they take over. */
+/* Until larger rings take over, they need memory in addition to the first ones. */
 static void check_room_to_grow(const struct linter *l, size_t session)
 {
 	const struct session_conf *conf = &l->rs->sessions[session];

@@ -20,7 +20,7 @@
 
 /*
  * Read `base` in [daemon] of the file @path. Only the syntax of the rest is checked. 1: it has an
- * absolute one; 0: it has none; or negative errno with words in @err.
+ * absolute base; 0: it has none; or negative errno with words in @err.
  */
 static int read_base(const char *path, char ret[static PATH_MAX], struct err *err)
 {
@@ -85,7 +85,7 @@ static bool env_is_set(const char *name)
 	       strcasecmp(v, "off");
 }
 
-/* A file of another user could make us run his commands. */
+/* Is the file root's or ours? One of another user could make us run commands. */
 static bool is_trusted(const char *path)
 {
 	struct stat st;
@@ -122,8 +122,8 @@ static bool base_of_perf(char ret[static PATH_MAX])
 }
 
 /*
- * The daemon changes its directory. Symbolic links stay, as the daemon refuses one in place of the
- * base.
+ * Make a path absolute, since the daemon changes its directory. Links are not resolved: the daemon
+ * refuses a link in place of the base.
  */
 static void make_absolute(const char *path, char ret[static PATH_MAX])
 {
@@ -203,7 +203,7 @@ static bool take_run_dir(const char *base)
 {
 	char other[PATH_MAX] = "";
 
-	/* a note of our own base is ours: our own lock would look like that of another daemon */
+	/* if the note names our base it is ours; is_alive() would take our lock for another's */
 	return !read_note(other) || same_dir(other, base) || !is_alive(other);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A thread that looks up the names of functions in an incident's stacks, once its dumps and
- * manifest are complete. Nobody waits for it: a function without an answer in time has no name.
+ * manifest are complete. Nobody waits for it: a function that is not found in time has no name.
  * Life: start, submit as often as needed, free.
  */
 #ifndef FRBPF_DAEMON_NAMER_H

@@ -14,8 +14,8 @@
 #include "perfdata/writer.h"
 
 /*
- * Read what TRACING_DATA takes from tracefs besides the formats. Done once, when the daemon starts.
- * 0 or negative errno with words in @err; free @ret in both cases.
+ * Read the parts of TRACING_DATA in tracefs other than formats, once, when the daemon starts. 0 or
+ * negative errno with words in @err; free @ret in both cases.
  */
 static int read_tracing_parts(struct tracefs *t, struct perfdata_tracing *ret, struct err *err)
 {
@@ -102,7 +102,7 @@ void parts__own_explainer(struct parts *p, const pid_t pids[static EXPLAINER_PID
 static uint64_t names_needed_from(void *arg)
 {
 	struct parts *p = arg;
-	/* first the rings, then the incidents: rings that are frozen later show nothing older */
+	/* measure rings before incidents: a ring that is frozen later has nothing older */
 	uint64_t from = horizon__measure(p->horizon), back, now = now_ns();
 	struct recorder_stats stats;
 
@@ -205,7 +205,7 @@ void parts__free(struct parts *p)
 	followed_log__free(p->followed);
 	if (p->opts.examiner) {
 		examiner__follow(p->opts.examiner, NULL, NULL);
-		examiner__cancel(p->opts.examiner); /* or the side band waits for it */
+		examiner__cancel(p->opts.examiner); /* else the side band would wait for it */
 	}
 	detectors__free(p->detectors);
 	sideband__free(p->sideband);

@@ -25,11 +25,11 @@ struct plain_recorder {
 	struct pollfd *polled;	 /* the wake-up, then the rings; owned */
 	uint64_t woken;
 	_Atomic uint64_t bytes;
-	bool full; /* told that it stopped */
+	bool full; /* it has stopped, and step has reported that */
 	struct forward_record wrapped, renamed;
 };
 
-/* ns. Its rings are recorded into before the session is started: by the side band. */
+/* When the first ring was opened, ns. Its side-band events record before the session is started. */
 static uint64_t first_opened(const struct session *s)
 {
 	uint64_t first = now_ns();
@@ -75,8 +75,8 @@ struct pass {
 };
 
 /*
- * The record as the file has it: a copy, if its CPU came back or is new, or if it tells the time off
- * CPU. NULL: it is torn.
+ * Convert a record for the file. The result is a copy if the CPU came back or is new, or if the
+ * record is an offcpu-time sample. NULL: it is torn.
  */
 static const struct perf_event_header *
 record_of_file(struct plain_recorder *p, size_t cpu, const struct perf_event_header *rec)
@@ -191,7 +191,7 @@ void plain_recorder__dump(struct plain_recorder *p, struct incident *inc, bool l
 	ret->write_ns = now_ns() - begun;
 }
 
-/* As finish() of cmd_record() in tools/perf/builtin-record.c. */
+/* Describe the end as finish() of cmd_record() in tools/perf/builtin-record.c does. */
 static char *describe_plain_end(struct plain_recorder *p, int code, const struct err *err)
 {
 	const char *name = p->session->output.name;

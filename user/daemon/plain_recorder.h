@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Writes a plain session into its file all the time: drains its rings, begins another file when it is
- * dumped, and says what perf says. For the thread of its dumper. Life: new, step, dump, free.
+ * Writes a plain session into its file all the time: drains its rings, and begins another file when
+ * the session is dumped. Its messages are perf's. For the thread of its dumper. Life: new, step,
+ * dump, free.
  */
 #ifndef FRBPF_DAEMON_PLAIN_RECORDER_H
 #define FRBPF_DAEMON_PLAIN_RECORDER_H
@@ -15,9 +16,9 @@ int plain_recorder__new(const struct dump_env *env, struct session *s, int dir_f
 			struct plain_recorder **ret);
 
 /*
- * Wait until a ring has enough or @wake, an eventfd, is notified, a second at most. Then drain the
- * rings. False: no more is written, as --max-size is reached or the file cannot be written; @ret_why
- * has it in words the first time, else "".
+ * Wait until a ring is full enough or the eventfd @wake is notified, a second at most. Then drain
+ * the rings. False: no more is written, since --max-size is reached or the file cannot be written;
+ * @ret_why has the reason the first time, later "".
  */
 bool plain_recorder__step(struct plain_recorder *p, int wake, struct err *ret_why);
 

@@ -21,11 +21,11 @@
 #include "rules/units.h"
 #include "sideband/sideband.h"
 
-/* The command in a session's line, after the options */
+/* ---- the command in a session's line, after the options ---- */
 
 /*
- * Search as the session's process will, which has an empty environment. A relative path is searched
- * later, in the session's directory.
+ * Search for the program as the session's process will, which has an empty environment. A relative
+ * path is not checked: it is searched later, in the session's directory.
  */
 static bool has_program(const char *name)
 {
@@ -43,14 +43,14 @@ static bool has_program(const char *name)
 	return false;
 }
 
-/* "|", ">FILE", "2>&1", "&" ...: what stands in a command line, but no shell reads this one */
+/* "|", ">FILE", "2>&1", "&" ...: only a shell understands them, and no shell reads this line */
 static bool is_shell_word(const char *word)
 {
 	return (*word && strchr("|<>", *word)) || !strcmp(word, "&") || !strcmp(word, "&&") ||
 	       !strncmp(word, "2>", 2);
 }
 
-/* "perf record -a", copied as a whole */
+/* Does the command begin with "perf record", copied along with its options? */
 static bool is_perf_record(char *const *command)
 {
 	if (!strcmp(command[0], "sudo"))
@@ -139,8 +139,8 @@ uint64_t plan__max_memory(const struct ruleset *rs)
 }
 
 /*
- * Set windows and, with `ring`, the ring size (@begins bytes at least), if the rate is known
- * beforehand.
+ * Set the windows and, with `ring`, the ring size (at least @begins bytes), if the rate is known in
+ * advance.
  */
 static void expect_window(struct session_plan *s, uint64_t ring, size_t begins)
 {
@@ -156,7 +156,7 @@ static void expect_window(struct session_plan *s, uint64_t ring, size_t begins)
 	s->window_most = (unsigned __int128)s->ring_bytes * NSEC_PER_SEC / least;
 }
 
-/* Tell how a line without --overwrite is recorded, and which options only such lines can have. */
+/* Warn of a line without --overwrite, and of --max-size where it has no effect. */
 static void check_overwrite(const struct planner *pl, const struct session_conf *conf,
 			    const struct record_opts *opts)
 {

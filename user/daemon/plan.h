@@ -12,7 +12,7 @@
 struct session_plan {
 	struct event_list *events;   /* owned until the session takes it */
 	struct record_target target; /* the tasks and CPUs that the run line names; owned */
-	struct diags missing;	     /* what the target names and is not there; owned */
+	struct diags missing;	     /* tasks and cgroups of the target that do not exist; owned */
 	size_t ring_bytes;	     /* per CPU */
 	char **command;		     /* see record_opts.command; owned */
 	struct record_output output;
@@ -28,7 +28,7 @@ struct plan {
 	size_t n_cpus; /* online */
 	/* bytes: rings and copies, with the side band's rings; the limit that the ruleset sets */
 	uint64_t memory, max_memory;
-	uint64_t sideband_memory; /* bytes of these that the side band's rings take */
+	uint64_t sideband_memory; /* bytes: the part of `memory` for the side band's rings */
 };
 
 /* Limit for rings and copies, in bytes. */
@@ -48,8 +48,8 @@ int plan__make(const struct ruleset *rs, struct tracefs *tracefs, struct diags *
 int plan__make_partly(const struct ruleset *rs, struct diags *d, struct plan **ret);
 
 /*
- * Do what perf daemon does with a file written for it: if @rs has no rules, the file of each session
- * without --overwrite is written all the time. With rules, all sessions are for their dumps.
+ * Do what perf daemon does with a file written for it: if @rs has no rules, sessions without
+ * --overwrite are plain, and write their file all the time. With rules, no session is plain.
  */
 void plan__follow_perf(struct ruleset *rs);
 
@@ -61,8 +61,8 @@ void plan__follow_perf(struct ruleset *rs);
 int plan__load(const char *list, bool like_perf, struct tracefs *tracefs, struct diags *d,
 	       struct ruleset **ret_rs, struct plan **ret);
 /*
- * Before sessions start: a task or cgroup that a session names and that is missing is an error,
- * unless @running has the session, which goes on. NULL: none runs. 0 or -EINVAL (see @d).
+ * Before sessions start: it is an error if a task or cgroup that a session names is missing, unless
+ * the session runs already, as one of @running (NULL: none runs). 0 or -EINVAL (see @d).
  */
 int plan__check_targets(const struct plan *p, const struct ruleset *rs,
 			const struct ruleset *running, struct diags *d);

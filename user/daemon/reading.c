@@ -39,7 +39,7 @@ int reading__begin(unsigned int seconds, const int *keep, size_t n)
 	return err ?: confine__reader(keep, n);
 }
 
-/* ---- in a command that reads by itself ---- */
+/* ---- in a command that reads recordings itself ---- */
 
 /* A signal handler. */
 static void on_cpu_limit(int sig)
@@ -53,7 +53,7 @@ static void on_cpu_limit(int sig)
 	_exit(EXIT_FAILURE);
 }
 
-/* If it failed near its limit of memory, that may be why. */
+/* Mention the limit of memory, if the command failed near it. */
 static void tell_memory(int status, void *arg)
 {
 	struct rlimit limit;
@@ -126,7 +126,7 @@ static int read_result(int fd, uint64_t deadline, struct buf *text)
 	return -EMSGSIZE;
 }
 
-/* How it ended, from its exit status */
+/* Describe how the process ended, from its exit status. */
 static int describe_end(int status, unsigned int seconds, struct err *err)
 {
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
@@ -140,7 +140,7 @@ static int describe_end(int status, unsigned int seconds, struct err *err)
 	return 0;
 }
 
-/* Take the result, or end the process. If it waits for a file system, it ends later. */
+/* Take the result, or kill the process. If it waits for a file system, it ends later. */
 static int finish_reading(pid_t pid, int fd, unsigned int seconds, struct err *err,
 			  struct buf *text)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reads recordings, and with them files of anybody, in a process that was forked for it. It can
- * only read, see confine__reader(), and has limits of memory and time. It may die without harm.
+ * Reads recordings, and so files of anybody, in a forked process. That can only read, see
+ * confine__reader(), and has limits of memory and time. It may die without harm.
  */
 #ifndef FRBPF_DAEMON_READING_H
 #define FRBPF_DAEMON_READING_H
@@ -11,14 +11,14 @@
 #include "common/err.h"
 
 /*
- * In such a process, before it reads anything. @seconds: of CPU time, until it is ended. @keep:
- * its @n descriptors beside the standard ones. 0 or negative errno: read nothing.
+ * Limit such a process, before it reads anything. @seconds: limit of CPU time. @keep: the @n
+ * descriptors that stay open, beside the standard ones. 0; or negative errno: read nothing.
  */
 int reading__begin(unsigned int seconds, const int *keep, size_t n);
 
 /*
- * The same for a command that reads by itself and then ends: 4 GB of memory and an hour of CPU
- * time, or less if this process has lower limits. A message at the end says if one was reached.
+ * The same for a command that reads recordings itself and then ends: 4 GB of memory and an hour of
+ * CPU time, or less if this process has lower limits. A message at the end says if one was reached.
  */
 int reading__begin_command(void);
 
@@ -28,8 +28,8 @@ typedef json_t *(*reading_fn)(void *arg);
 /*
  * Call @fn in such a process, and wait for its result, at most five times @seconds. Call it when
  * there are no other threads. @out: a descriptor that @fn writes to, or -1; all others are closed.
- * Check the result: a file may have taken the process over. -ENODATA: @fn returned NULL; -EIO: it
- * died; -ETIMEDOUT: it hung; -EMSGSIZE; or the errno of starting it. Message in @err.
+ * Check the result: a file may have taken the process over. 0; -ENODATA: @fn returned NULL; -EIO:
+ * the process died; -ETIMEDOUT: it hung; -EMSGSIZE; or the errno of starting it. Message in @err.
  */
 int reading__run(reading_fn fn, void *arg, unsigned int seconds, int out, struct err *err,
 		 json_t **ret);

@@ -41,8 +41,8 @@ void recorder__dumper_callback(struct recorder *r, dumper_done_fn *ret_fn, void 
 int recorder__put_in_force(struct recorder *r, struct active_set *g, struct err *err);
 
 /*
- * Give the same rules to the detectors again after CPUs changed: those with events on each CPU open
- * them on new ones. Errors as above; then the rules stay as they are.
+ * Give the same rules to the detectors again after CPUs changed, so that those with events on each
+ * CPU open them on new CPUs. Errors as above; then the rules stay as they are.
  */
 int recorder__renew(struct recorder *r, struct err *err);
 
@@ -71,7 +71,7 @@ int64_t recorder__dump(struct recorder *r, uint64_t mask, const char *reason);
 typedef void (*recorder_trigger_fn)(void *arg);
 void recorder__on_triggers(struct recorder *r, recorder_trigger_fn fn, void *arg);
 
-/* Wait, in a dumper's thread, until that is done for @inc. @arg is the recorder. */
+/* Wait, in a dumper's thread, until @fn has returned for @inc. @arg is the recorder. */
 void recorder__wait_saved(void *arg, const struct incident *inc);
 
 /* incident_pool__next_cap() for the active set in force. For the thread that puts them in force. */
@@ -84,8 +84,8 @@ int recorder__fd(const struct recorder *r);
 void recorder__sync(struct recorder *r);
 
 /*
- * Called for an incident whose files are complete; @first: for the first time. False: what should
- * be kept could not be written; it is called again later.
+ * Called for an incident whose files are complete; @first: for the first time. False: its manifest
+ * could not be written; then it is called again later.
  */
 typedef bool (*recorder_collect_fn)(struct incident *inc, bool first, void *arg);
 
@@ -123,8 +123,8 @@ void recorder__set_name(struct recorder *r, struct incident *inc,
 			const char name[static INCIDENT_NAME_SIZE]);
 
 /*
- * Copy the times of dumps that triggers began, of all rules together; and set them, from what an
- * earlier daemon saved.
+ * Copy the times of dumps that triggers of all rules began; set them, from what an earlier daemon
+ * saved.
  */
 void recorder__dumps(struct recorder *r, struct dump_limiter *ret);
 void recorder__remember_dumps(struct recorder *r, const struct dump_limiter *dumps);

@@ -9,9 +9,9 @@
 #include "dump/window/moves.h"
 #include "rules/units.h"
 
-/* How long the kernel continues what a dump caused: its journal, the disk's flushes. */
+/* How long after a dump the kernel still works for it: journal, flushes of the disk. */
 #define SELF_AFTER_NS NSEC_PER_SEC
-/* A disk that is slower than this, or hangs, is not our doing: rules on it fire again. */
+/* If a write takes longer, the disk is at fault, not our dump: rules on it fire again. */
 #define SELF_MAX_NS   (30 * NSEC_PER_SEC)
 #define NAMES_MAX_NS  (2 * NSEC_PER_SEC) /* for the names of the last incidents */
 #define STATES_MAX_NS NSEC_PER_SEC	 /* for the states of the last subjects */
@@ -124,7 +124,7 @@ static bool take_names(struct recorder *r, struct incident *inc)
 	return true;
 }
 
-/* The same for states that came after the manifest. */
+/* Take states that came after the manifest; it must be written again then. */
 static bool take_states(struct recorder *r, struct incident *inc)
 {
 	bool stated;
@@ -139,9 +139,8 @@ static bool take_states(struct recorder *r, struct incident *inc)
 }
 
 /*
- * Schedule the next attempt, after one to write the manifest. An incident without a manifest does
- * not exist for readers, so a failed one is retried. In the end the draft is left to the next
- * start. Under the lock.
+ * After an attempt to write the manifest: schedule the next one, if it failed. Readers do not see
+ * an incident without a manifest. If all fail, the next start uses the draft. Under the lock.
  */
 static void plan_manifest(struct recorder *r, struct incident *inc, bool written)
 {

@@ -41,18 +41,18 @@ struct recorder {
 	struct incident_pool pool;
 	struct recorder_stats stats;
 	int n_writing; /* incidents and manifests that are being written */
-	/* What the callback of recorder__on_triggers() was told. */
+	/* the callback of recorder__on_triggers(), and its last call */
 	recorder_trigger_fn triggered;
 	void *triggered_arg;
-	bool fired;	  /* triggers came that it was not told of */
-	uint64_t told;	  /* number of incidents that had begun then */
+	bool fired;	  /* triggers have come since */
+	uint64_t told;	  /* number of incidents that had begun before */
 	uint64_t told_at; /* ns */
 	pthread_cond_t told_more;
 };
 
 /*
- * Note that writing begins (@more 1) or ends (-1). Until shortly after the end, sources that our
- * writing disturbs are suppressed. Under the lock.
+ * Note that writing begins (@more 1) or ends (-1). Sources that our writing disturbs are suppressed
+ * until shortly after the end. Under the lock.
  */
 void recorder_core__count_writing(struct recorder *r, int more);
 /*

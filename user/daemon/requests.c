@@ -80,7 +80,7 @@ static json_t *memory_json(struct sideband *sb, uint64_t max_memory)
 }
 
 /* How far back each CPU's ring reaches. */
-static json_t *json_held(struct session *s)
+static json_t *json_coverage(struct session *s)
 {
 	_cleanup_free_ struct coverage *v = calloc(s->n_cpus ?: 1, sizeof(*v));
 	json_t *list = json_array();
@@ -131,7 +131,7 @@ static json_t *json_session(const struct dumper *d, const char *base, uint64_t r
 	if (j && s->plain)
 		json_object_set_new(j, "writes", json_plain(d, base));
 	else if (j && held)
-		json_object_set_new(j, "rings", json_held(s));
+		json_object_set_new(j, "rings", json_coverage(s));
 	return j;
 }
 
@@ -270,7 +270,7 @@ static json_t *json_disk(const struct status_sources *s)
 			 "min_free_bytes", (json_int_t)conf->min_free);
 }
 
-/* null: no rule wants messages. */
+/* Counters of the application socket; JSON null: no rule wants messages. */
 static json_t *json_app(const struct detectors *d)
 {
 	struct app_stats st;
@@ -283,7 +283,7 @@ static json_t *json_app(const struct detectors *d)
 			 (json_int_t)st.malformed, "unknown", (json_int_t)st.unknown);
 }
 
-/* Processes that read files of other users; null: there are none. */
+/* The processes that read files of other users; JSON null: there are none. */
 static json_t *json_examiner(struct examiner *e)
 {
 	return e ? json_pack("{s:I}", "stuck", (json_int_t)examiner__n_stuck(e)) : json_null();
@@ -516,7 +516,7 @@ void requests__serve(struct control_client *c, const json_t *request, void *arg)
 	const char *cmd = json_string_value(json_object_get(request, "cmd"));
 	struct daemon *d = arg;
 
-	if (d->ended) { /* the parts that would answer are gone */
+	if (d->ended) { /* the parts that could answer are gone */
 		if (cmd && strcmp(cmd, "stop") == 0)
 			serve_stop(d, c, request);
 		else

@@ -26,7 +26,7 @@ struct retainer {
 	uint64_t next; /* CLOCK_MONOTONIC, ns: the next run; UINT64_MAX: only when notified */
 };
 
-/* Under the lock. False: the thread should end. */
+/* Wait until a run is due. False: the thread should end. Under the lock. */
 static bool wait_for_work(struct retainer *t)
 {
 	while (!t->wanted && !t->stop && now_ns() < t->next) {

@@ -12,7 +12,7 @@
 #define NEXT_LOOK  (60 * NSEC_PER_SEC)
 #define RING_MAX   (1ULL << 40)
 
-/* State of one session, by its name. */
+/* State of a session with `ring`, by its name. */
 struct fit {
 	char name[RULESET_NAME_MAX + 1];
 	uint64_t started;    /* start time of the session that was measured last */
@@ -124,7 +124,7 @@ static uint64_t measure_rate(struct fit *fit, const struct session *s, uint64_t 
 }
 
 /* Log, and note for status, that max-memory has no room for the rings. */
-static void say_no_room(struct session *s, const struct session_conf *conf,
+static void note_no_room(struct session *s, const struct session_conf *conf,
 			const struct active_set *g, size_t want, size_t got)
 {
 	char t[32], own[16], rest[16], max[16], size[16], notice[sizeof(s->notice)];
@@ -158,7 +158,7 @@ static void start_successor(struct fit *fit, const struct change *c, ring_fit_st
 	char from[16], to[16];
 	struct err err = { 0 };
 
-	/* time that the old rings hold: never more than since they were started */
+	/* the time that the old rings hold; at most the time since they were started */
 	wrap = fit->written ? (unsigned __int128)age * c->now / fit->written : age;
 	units__format_size(c->now, from, sizeof(from));
 	units__format_size(c->want, to, sizeof(to));
@@ -187,14 +187,14 @@ static void fit_look(struct fit *fit, const struct active_set *g, size_t i, ring
 	c.want = ring_fit__within(ideal, fit->least, s->n_cpus, dumper__memory_of_all(),
 				  g->max_memory);
 	if (ideal > c.now && c.want <= c.now) {
-		say_no_room(s, conf, g, ideal, c.now);
+		note_no_room(s, conf, g, ideal, c.now);
 		return;
 	}
 	if (!c.want) /* it should shrink, but there is no room for both */
 		return;
 	start_successor(fit, &c, start, arg);
 	if (fit->next && c.want < ideal)
-		say_no_room(fit->next->session, conf, g, ideal, c.want);
+		note_no_room(fit->next->session, conf, g, ideal, c.want);
 }
 
 static uint64_t fit_next_look(const struct fit *fit)

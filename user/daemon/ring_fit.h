@@ -2,8 +2,8 @@
 /*
  * Resizes the rings of sessions with `ring = T` to the measured rate. A ring cannot grow, so a
  * successor of the session records beside it. Once the successor holds as much of the past, it
- * takes over, and no history is lost. Both count towards max-memory. If that has no room for both,
- * the rings stay as they are and the session's notice says so.
+ * takes over, and no history is lost. Both count towards max-memory. If there is no room for both,
+ * the rings stay as they are, and the session's notice says so.
  *
  * Rates are measured two seconds after a session's start, then once a minute. Life: new, step in
  * the main loop, take when an active set is made, free.

@@ -46,7 +46,7 @@ static int check_tracepoint(const struct rule_conf *rule, struct tracefs *tracef
 	return 0;
 }
 
-/* The most arguments that one place of a static probe has; -1: unknown, or it is a function. */
+/* The largest number of arguments at a place of a static probe; -1: unknown, or a function. */
 static int count_probe_args(enum frbpf_source source, const char *target)
 {
 	struct probe_target *t;
@@ -61,7 +61,7 @@ static int count_probe_args(enum frbpf_source source, const char *target)
 	return n;
 }
 
-/* A static probe has @n arguments. Those that it lacks would always be 0. 0 or -EINVAL. */
+/* Reject an argument that a static probe with @n arguments lacks: it would always be 0. */
 static int check_probe_arg(const struct rule_conf *rule, struct span at, int arg, int n,
 			   struct diags *d)
 {

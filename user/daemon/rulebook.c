@@ -19,7 +19,7 @@
 #define RESPAWN_NS NSEC_PER_SEC
 
 /*
- * Sessions that ended although the rules in force have them: by a signal, with their command, or
+ * Sessions that have ended, although they are in the rules: by a signal, with their command, or
  * with their tasks.
  */
 struct ended_session {
@@ -53,7 +53,7 @@ static bool has_ended(const struct ended_sessions *e, const char *name)
 	return false;
 }
 
-/* Remove them from @rs, which was made of the same text. */
+/* Remove ended sessions from @rs, which was made from the same text. */
 static void ended_sessions_drop(const struct ended_sessions *e, struct ruleset *rs)
 {
 	for (size_t i = rs->n_sessions; i--;) {
@@ -62,7 +62,7 @@ static void ended_sessions_drop(const struct ended_sessions *e, struct ruleset *
 	}
 }
 
-/* Forget them all: the rules were read again, with all sessions. */
+/* Forget all of them: the rules were read again, with all sessions. */
 static void ended_sessions_clear(struct ended_sessions *e)
 {
 	for (size_t i = 0; i < e->n; i++)
@@ -163,7 +163,8 @@ static void count_in(struct rulebook *b, struct active_set *g, const struct save
 	recorder__remember_dumps(b->recorder, &all);
 }
 
-static bool goes_on(const struct active_set *g, const struct session *s)
+/* Is the session also in @g? */
+static bool active_set_has(const struct active_set *g, const struct session *s)
 {
 	for (size_t i = 0; i < g->n_dumpers; i++) {
 		const struct session *o = g->dumpers[i]->session;
@@ -183,7 +184,7 @@ static void dump_leaving(struct rulebook *b, const struct active_set *g)
 	for (size_t i = 0; b->perf_habits && old && i < old->n_dumpers; i++) {
 		struct dumper *d = old->dumpers[i];
 
-		if (!d->proxy || d->proxy->over || goes_on(g, d->session))
+		if (!d->proxy || d->proxy->over || active_set_has(g, d->session))
 			continue;
 		proxy__set_over(d->proxy);
 		dumper__set_ends(d);
@@ -225,7 +226,7 @@ static void watch_targets(struct rulebook *b, const struct active_set *g)
 	}
 }
 
-/* @past: for the first rules, else NULL */
+/* Put a ruleset in force. @past: for the first rules, else NULL. */
 static int put_in_force(struct rulebook *b, struct ruleset *rs, struct plan *plan,
 			const struct saved_state *past, struct err *err)
 {
@@ -256,8 +257,7 @@ int rulebook__begin(struct rulebook *b, struct ruleset *rs, struct plan *plan,
 }
 
 /*
- * Make the ruleset in force and its plan again: whatever is made from them takes parts of them
- * over.
+ * Make the ruleset in force and its plan again, since an active set takes over parts of both.
  */
 static int plan_again(struct rulebook *b, struct ruleset **ret_rs, struct plan **ret,
 		      struct err *err)
@@ -291,7 +291,7 @@ static int plan_again(struct rulebook *b, struct ruleset **ret_rs, struct plan *
 	return code;
 }
 
-/* Warn about changes that need a restart, so that they do not seem to be in force. */
+/* Warn about changes that come into force only with a restart. */
 static void warn_unchangeable(const struct rulebook *b, const struct ruleset *rs,
 			      struct diags *diags)
 {
@@ -376,7 +376,7 @@ void rulebook__end_session(struct rulebook *b, size_t i, enum session_end end)
 		log_error("session '%s' continues: %s", d->session->name, err.msg);
 }
 
-/* Start it again, or wait for another RESPAWN_NS. */
+/* Start an ended session again, or wait for another RESPAWN_NS. */
 static void respawn_session(struct rulebook *b, size_t i)
 {
 	struct ended_sessions *e = &b->ended;
@@ -427,7 +427,7 @@ void rulebook__on_target_end(struct rulebook *b)
 			continue;
 		log_info("session '%s' ends: all its targets have ended", d->session->name);
 		rulebook__end_session(b, i, SESSION_OVER);
-		return; /* the sessions have changed; the fd is still readable for the next one */
+		return; /* the sessions have changed; for the next one the fd is still readable */
 	}
 }
 

@@ -21,7 +21,7 @@ struct rulebook_opts {
 	const struct dump_env *dump;
 	const char *path; /* a list of rules files, each absolute: rules_files.h */
 	struct proxies *proxies;
-	/* like perf daemon: watch the files unless they say no, dump a session that leaves */
+	/* like perf daemon: watch the files unless they say no, dump a session that ends */
 	bool perf_habits;
 };
 
@@ -68,9 +68,9 @@ enum session_end {
 };
 
 /*
- * End session @i of those in force before the rules are replaced. One that is over and has respawn
- * = yes starts again as soon as it can, at most once a second. Others start again when the files
- * are next loaded. Failures are logged.
+ * End session @i of those in force. A session that is over and has `respawn = yes` starts again as
+ * soon as it can, at most once a second. Others start again when the files are next loaded.
+ * Failures are logged.
  */
 void rulebook__end_session(struct rulebook *b, size_t i, enum session_end end);
 

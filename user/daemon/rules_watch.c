@@ -129,7 +129,7 @@ static bool next_name(struct walk *k, char name[static NAME_MAX + 2])
 	return len;
 }
 
-/* Read a symbolic link; 0: it is none, or does not exist. */
+/* Read a symbolic link. 0: there is no such link. */
 static ssize_t read_target(const struct walk *k, const char *name, char target[static PATH_MAX])
 {
 	char path[PATH_MAX + NAME_MAX + 2];
@@ -144,8 +144,8 @@ static ssize_t read_target(const struct walk *k, const char *name, char target[s
 }
 
 /*
- * Walk one name further. 1: there was none. Each place is watched before it is read, so that a
- * change of a link in between is noticed.
+ * Walk one name further. 1: the path has ended. Each place is watched before it is read, so that a
+ * later change of a link is noticed.
  */
 static int walk_step(struct rules_watch *w, struct walk *k, struct places *to)
 {

@@ -158,7 +158,7 @@ static bool read_time(const struct reader *r, const json_t *j, __u64 *ret)
 	return true;
 }
 
-/* Files older than `escalate` lack it. */
+/* Read the value that a cooldown began with. Files older than `escalate` lack it. */
 static bool read_bar(const json_t *j, __u64 *ret)
 {
 	if (j && (!json_is_integer(j) || json_integer_value(j) < 0))
@@ -304,7 +304,7 @@ static bool read_one_learnt(const json_t *j, struct past_learnt *ret)
 	return read_buckets(json_object_get(j, "buckets"), ret);
 }
 
-/* Files older than learnt thresholds lack it. */
+/* Read what rules have learnt. Files older than learnt thresholds lack it. */
 static bool read_learnt(const json_t *list, struct saved_state *k)
 {
 	size_t i, n = json_array_size(list);
@@ -456,7 +456,7 @@ void saved_state__free(struct saved_state *k)
 struct state_keeper {
 	const struct base_dir *base;
 	struct saved_state past;
-	struct past told;      /* what the detectors were told; shares the lists of `past` */
+	struct past told;      /* passed to the detectors; shares the lists of `past` */
 	uint64_t silent_fired; /* last_silent() at the last save */
 	uint64_t learnt;       /* detectors__limits_learnt() at the last save */
 	uint64_t saved;	       /* ns: time of that save */
@@ -569,8 +569,8 @@ static int collect_state(struct recorder *r, const struct detectors *d, struct s
 }
 
 /*
- * Get the last time that a rule with a cooldown fired without waking anybody; 0: never. Returns the
- * interval of checks, ns; UINT64_MAX: there is nothing to check.
+ * Get the last time when a rule with a cooldown fired without waking the daemon; 0: never. Returns
+ * the interval of checks, ns; UINT64_MAX: there is nothing to check.
  */
 static uint64_t last_silent(struct recorder *r, const struct detectors *d, uint64_t *ret)
 {

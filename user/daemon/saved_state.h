@@ -73,9 +73,9 @@ void saved_state__free(struct saved_state *k);
 
 /*
  * ---- from one daemon to the next ----
- * For the main thread. Life: new
- * before the first rules are in force, save after triggers, step from time to time, free after the
- * detectors.
+ *
+ * For the main thread. Life: new before the first rules are in force, save after triggers, step
+ * from time to time, free after the detectors.
  */
 
 struct state_keeper;

@@ -8,7 +8,7 @@
 #include "record/event_attr.h"
 #include "record/session_switch.h"
 
-/* Its index in the active set in force; -ENOENT: it has been replaced. */
+/* The index of the session of @x in the active set in force; -ENOENT: it has been replaced. */
 static int find_session(const struct daemon *d, const struct proxy *x)
 {
 	const struct active_set *g = recorder__active_set(d->parts.recorder);
@@ -20,7 +20,7 @@ static int find_session(const struct daemon *d, const struct proxy *x)
 	return -ENOENT;
 }
 
-/* As in perf, a plain session without --switch-output ignores it: its file is there. */
+/* Dump a session. As in perf, a plain one without --switch-output ignores it: its file is there. */
 static void dump_session(struct daemon *d, const struct proxy *x, int i, const char *what)
 {
 	if (!dumper__makes_dumps(recorder__active_set(d->parts.recorder)->dumpers[i]))
@@ -30,7 +30,7 @@ static void dump_session(struct daemon *d, const struct proxy *x, int i, const c
 			 x->name, what);
 }
 
-/* @why NULL: its process was killed, so no last dump is made. */
+/* End a session. @why NULL: its process was killed, so no last dump is made. */
 static void stop_session(struct daemon *d, struct proxy *x, int i, enum session_end end,
 			 const char *why)
 {
@@ -57,7 +57,7 @@ static void switch_events(const struct dumper *d, struct proxy *x, const char *e
 	proxy__say(x, line);
 }
 
-/* Like perf evlist: names; with -F rates, with -v all attributes. */
+/* Describe an event like perf evlist: its name; with -F its rate, with -v all attributes. */
 static void describe_event(const struct event *ev, const char *options, struct buf *b)
 {
 	int err = buf__add_str(b, ev->name);

@@ -10,7 +10,7 @@
 #include "detect/engine/cgroups.h"
 #include "perfdata/marker.h"
 
-#define MARK_TRIES 20 /* for a target that starts tasks all the time */
+#define MARK_TRIES 20 /* then a target that starts tasks all the time is recorded without some */
 
 static const struct {
 	enum feed_kind feed;
@@ -156,7 +156,10 @@ static int attach_feed(struct session *s, const struct record_target *target, st
 	return code ? err_set(err, code, "its tasks: %s", strerror(-code)) : 0;
 }
 
-/* What is missing in the dumps of `run = evidence` is no reason to record nothing. */
+/*
+ * With --off-cpu a failure is an error. For `run = evidence` it is logged, and all else is
+ * recorded.
+ */
 static int feed_failed(struct session *s, int code, struct err *err)
 {
 	if (s->events->off_cpu.wanted)

@@ -24,9 +24,9 @@ struct state_reader {
 	pthread_mutex_t *pool_lock;
 	struct incident_pool *pool;
 	int progress;
-	uint64_t asked, done; /* passes over the pool: that wait asks for, and completed */
+	uint64_t asked, done; /* passes over the pool: requested, and completed */
 	bool stop, ended;
-	bool left; /* nobody waits for the thread: it frees this when it ends */
+	bool left; /* nobody waits for the thread any more: it frees this when it ends */
 };
 
 static struct timespec timespec_of(uint64_t ns)
@@ -87,7 +87,7 @@ static void state_reader__destroy(struct state_reader *s)
 	free(s);
 }
 
-/* Processes that look into tasks stay for a while: the next trigger may come soon. */
+/* Wait for the next trigger. After a while without one, the processes that look into tasks end. */
 static void state_reader__await(struct state_reader *s)
 {
 	const struct timespec until = timespec_of(now_ns() + REST_AFTER);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A thread that reads the state of the subjects of triggers, see task_state.h, as soon as the
- * trigger thread wakes it. Nobody waits for it. An examiner reads their memory, which may be on a
- * file system that hangs. Life: start, wake, wait, free.
+ * trigger thread wakes it. Nobody waits for it. An examiner reads memory of the subjects, which may
+ * be mapped from a file system that hangs. Life: start, wake, wait, free.
  */
 #ifndef FRBPF_DAEMON_STATE_READER_H
 #define FRBPF_DAEMON_STATE_READER_H
@@ -15,8 +15,8 @@
 struct state_reader;
 
 /*
- * Start the thread. @lock guards @pool. @examiner may be NULL. The eventfd @progress is notified when a state comes after
- * its manifest. All are borrowed. 0 or negative errno with words in @err.
+ * Start the thread. @lock guards @pool. @examiner may be NULL. The eventfd @progress is notified
+ * when a state comes after the manifest. All are borrowed. 0 or negative errno with words in @err.
  */
 int state_reader__start(struct examiner *examiner, pthread_mutex_t *lock,
 			struct incident_pool *pool, int progress, struct err *err,

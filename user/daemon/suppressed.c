@@ -31,7 +31,7 @@ struct suppressed_entry {
 	uint64_t rule_id; /* 0: free */
 	char rule[RULESET_NAME_MAX + 1];
 	char incident[INCIDENT_NAME_SIZE];
-	struct frbpf_suppressed suppressed; /* from triggers that joined that incident */
+	struct frbpf_suppressed suppressed; /* as of the last trigger that joined that incident */
 	uint64_t written;		    /* the count in the manifest */
 	uint64_t last;			    /* ns: time of its last trigger */
 	uint64_t due; /* ns: end of its cooldown; UINT64_MAX: ended, and the count is written */

@@ -18,7 +18,7 @@ static void format_reason(const struct session *s, char *ret, size_t size)
 	snprintf(ret, size, "--switch-output of session %s", s->name);
 }
 
-/* Half of the ns until @bytes more will be written, as rates change. */
+/* Half of the time, ns, until @bytes more will be written: the rate may change. */
 static uint64_t next_look(const struct timed_dump *t, uint64_t now, uint64_t written,
 			  uint64_t bytes)
 {

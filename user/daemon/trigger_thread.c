@@ -106,7 +106,7 @@ static void freeze_rings(struct recorder *r, struct incident *inc, const struct 
 		freeze__mark(set->sessions, set->shots, set->n, &inc->freeze);
 	} else {
 		freeze__pause(set->sessions, set->shots, set->n, &inc->freeze);
-		if (!is_short) /* `snapshot = pause`: still no long copies in real time */
+		if (!is_short) /* `snapshot = pause`: but no long copy with real-time priority */
 			thread__set_class(THREAD_NORMAL, 0);
 		freeze__copy_and_resume(set->sessions, set->shots, set->n, &inc->freeze);
 		if (!is_short)
@@ -140,7 +140,7 @@ static void freeze_incident(struct recorder *r, struct incident *inc)
 	left = inc->sessions;
 	pthread_mutex_unlock(&r->lock);
 
-	/* once the last part is handed over, the incident may be written and freed at any moment */
+	/* once the last part is submitted, the incident may be written and freed at any moment */
 	for (; left; left &= left - 1)
 		dumper__submit(g->dumpers[__builtin_ctzll(left)], inc, __builtin_ctzll(left));
 }

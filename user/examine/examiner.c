@@ -63,7 +63,7 @@ static int ask_keeper(struct examiner *e, const struct keeper_request *r, struct
 
 /* ---- lanes ---- */
 
-/* Returns whether a process of the lane waits for a file system and has not ended. */
+/* Close a lane. True: a process of it is stuck, waiting for a file system. */
 static bool lane__close(struct examiner *e, struct lane *l)
 {
 	struct keeper_request r = { .op = KEEPER_END };
@@ -238,7 +238,8 @@ void examiner__free(struct examiner *e)
 		}
 		pthread_mutex_destroy(&l->lock);
 	}
-	if (e->owned) /* ends it and its children, even if another process has a copy of our end */
+	/* ends the keeper and its children, even if another process has a copy of our end */
+	if (e->owned)
 		shutdown(e->keeper_sock, SHUT_RDWR);
 	cleanup_close(&e->keeper_sock);
 	cleanup_close(&e->cancelled);
@@ -264,7 +265,7 @@ static bool is_refused(struct examiner *e, const struct examine_request *r)
 		size_t n_fds;
 		int fds[2];
 
-		ask_keeper(e, &list, &reply, fds, &n_fds); /* which of them have ended */
+		ask_keeper(e, &list, &reply, fds, &n_fds); /* which processes have ended? */
 	}
 	is = hung__refuses(&e->hung, r);
 	pthread_mutex_unlock(&e->lock);
@@ -362,7 +363,7 @@ ssize_t examiner__read_task(struct examiner *e, pid_t tid, enum examine_task_fil
 	q->request.pid = tid;
 	q->request.start = at;
 	q->request.end = at + size;
-	/* a task that hangs says nothing about others */
+	/* a path for each task: if one hangs, others are still asked about */
 	snprintf(q->request.path, sizeof(q->request.path), "/proc/%d", (int)tid);
 	n = ask_lane(e, EXAMINER_TASKS,
 		     &(struct lane_call){

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Reads files of other users safely: build ids of mapped files, names of functions, what probes
- * need, memory of their threads. One process opens the files; another, without privileges, reads them. They may hang (a
- * file system that does not answer) or crash (a file made for that). The caller then gets an
- * error.
+ * need, memory of their threads. One process opens the files; another, without privileges, reads
+ * them. These processes may hang (a file system that does not answer) or crash (a malicious file).
+ * The caller then gets an error.
  *
  * Life: new, before there are threads and before the process becomes a subreaper; ask, from any
  * thread; free.
@@ -44,23 +44,23 @@ struct examine_answer {
 
 /*
  * Ask, and wait until @deadline, ns. 0: @ret has a checked answer; -ETIMEDOUT: no answer came in
- * time; -EIO: the process died; -EBUSY: too many processes are stuck, or some on file systems of
- * this user, or one hung on this file system lately; -ECANCELED.
+ * time; -EIO: the process died; -EBUSY: not asked, since too many processes are stuck, in total or
+ * on file systems of this user, or since this file system hung lately; -ECANCELED.
  */
 int examiner__ask(struct examiner *e, enum examiner_lane lane, struct examine_request *request,
 		  uint64_t deadline, struct examine_answer *ret);
 
 /*
  * Ask EXAMINE_PROBE about the open file @file, in the lane EXAMINER_PROBES. Errors as above;
- * -EBADMSG: the answer is malformed. @body is replaced by the bytes of all parts, of which only
- * the number is checked.
+ * -EBADMSG: the answer is malformed. @body is replaced by the bytes of all parts; only their number
+ * is checked.
  */
 int examiner__ask_file(struct examiner *e, struct examine_request *request, int file,
 		       uint64_t deadline, struct examine_head *ret, struct buf *body);
 
 /*
- * Read @size bytes of a file of /proc/@tid, from @at, in the lane EXAMINER_TASKS. The caller checks
- * afterwards that the tid still is that of the thread that it means. Returns the number of bytes;
+ * Read @size bytes of a file of /proc/@tid, from @at, in the lane EXAMINER_TASKS. Afterwards the
+ * caller checks that the tid still belongs to the same thread. Returns the number of bytes;
  * errors as of examiner__ask(), or the errno of the read.
  */
 ssize_t examiner__read_task(struct examiner *e, pid_t tid, enum examine_task_file file, uint64_t at,
@@ -84,8 +84,8 @@ void examiner__resume(struct examiner *e);
 size_t examiner__n_stuck(struct examiner *e);
 
 /*
- * Call @fn with the pids of all our processes whenever they may have changed. @fn runs under a
- * lock of the examiner: it must not call it.
+ * Call @fn with the pids of all our processes whenever they may have changed. @fn runs under a lock
+ * of the examiner, so it must not call the examiner.
  */
 void examiner__follow(struct examiner *e, void (*fn)(const pid_t *pids, size_t n, void *arg),
 		      void *arg);

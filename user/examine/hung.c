@@ -7,12 +7,12 @@
 #include "common/proc_file.h"
 #include "examine/hung.h"
 
-#define HUNG_FOR     30000000000ULL /* ns: time until a file system that hung is asked again ... */
-#define SLOW_FOR     5000000000ULL  /* ... and one that had less than LONG_NS to answer */
+#define HUNG_FOR     30000000000ULL /* ns until a file system that hung is asked again */
+#define SLOW_FOR     5000000000ULL  /* the same if it had less than LONG_NS to answer */
 #define LONG_NS	     2000000000ULL
 #define ENDING_NS    2000000000ULL /* a process that was killed may take that long on a busy machine */
 #define UNKNOWN	     UINT32_MAX
-#define NAMESPACE_OF (1U << 16) /* users that a namespace commonly has */
+#define NAMESPACE_OF (1U << 16) /* number of users that a namespace commonly has */
 
 static uint64_t hash_of(const struct examine_request *r)
 {
@@ -48,7 +48,7 @@ void hung__note(struct hung *h, const struct examine_request *r, const pid_t pai
 	struct hung_one *o;
 	size_t i = 0;
 
-	/* not one that still waits: there are less of these than places */
+	/* skip entries that still wait: there are always fewer than HUNG_MAX */
 	while (h->v[h->next].waits && i++ < HUNG_MAX)
 		h->next = (h->next + 1) % HUNG_MAX;
 	o = &h->v[h->next];

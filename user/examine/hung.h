@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * File systems that hung, for the examiner. One is asked again after some seconds, and only when no
- * process waits for it any more. Users must not take all processes away from others. So at most one
- * process waits for the file systems of a user, and four for those of all users. Three lanes may ask
- * at once, so at least two of KEEPER_STUCK_MAX remain for files of root. The caller has a lock.
+ * File systems that hung, for the examiner. A file system is asked again after some seconds, when
+ * no process waits for it any more. No user may take all processes away from others: at most one
+ * process waits for the file systems of a user, and four for those of all users. Three lanes may
+ * ask at once, so at least two of KEEPER_STUCK_MAX remain for files of root. Call under a lock.
  */
 #ifndef FRBPF_EXAMINE_HUNG_H
 #define FRBPF_EXAMINE_HUNG_H
@@ -20,29 +20,29 @@
 
 struct hung {
 	struct hung_one {
-		uint64_t what;	       /* the file system, or the path */
-		uint64_t since, until; /* ns; until: not asked again before */
+		uint64_t what;	       /* hash of the file system, or of the path */
+		uint64_t since, until; /* ns; it is not asked again before `until` */
 		uint32_t owner;
 		pid_t pair[2];
-		bool waits; /* one of the pair still does */
+		bool waits; /* a process of the pair still waits */
 	} v[HUNG_MAX];
 	size_t next;
 };
 
 /*
- * Who can choose the files of process @pid: its user; users of one namespace count as one. Known
- * until the process ends. 0 also for pid 0: the rules name the file.
+ * The owner of the files of process @pid: its user; users of one namespace count as one. Unknown if
+ * the process has ended. 0, as for root, for pid 0: the rules name the file.
  */
 uint32_t hung__owner(pid_t pid);
 
-/* Note that @pair waited for @r until it was ended, after @waited ns. @waits: it did not end. */
+/* Note that @pair waited for @r and was killed after @waited ns. @waits: it has not ended. */
 void hung__note(struct hung *h, const struct examine_request *r, const pid_t pair[2],
 		uint64_t waited, bool waits);
 /* Does any process still wait? */
 bool hung__any(const struct hung *h);
-/* The @n processes @pids are all that are left: forget those that waited and have ended. */
+/* Forget waiting processes that have ended: those that are not among the @n processes @pids. */
 void hung__update(struct hung *h, const pid_t *pids, size_t n);
-/* Is @r not to be asked, because of its file system or of who owns it? */
+/* Must @r not be asked, because of its file system or its owner? */
 bool hung__refuses(const struct hung *h, const struct examine_request *r);
 
 #endif

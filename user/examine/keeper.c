@@ -92,13 +92,13 @@ static void run_parser(int files, int answers)
 	parser__run(files, answers, NULL);
 }
 
-/* Loads the library of the demangler now: the parser cannot open files later. */
+/* Load the library of the demangler first: the parser cannot open files later. */
 static void run_probe_parser(int files, int answers)
 {
 	parser__run(files, answers, demangler__new());
 }
 
-/* Three channels: from us to the opener, from there to the parser, from there to us. */
+/* Channels from us to the opener, from the opener to the parser, from the parser to us. */
 struct channels {
 	int v[3][2];
 };

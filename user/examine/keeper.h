@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #define KEEPER_PROCESSES_MAX 18 /* two for each lane, and those that are stuck */
-#define KEEPER_STUCK_MAX     8	/* no pair is started while so many are stuck */
+#define KEEPER_STUCK_MAX     8	/* no pair is started while so many processes are stuck */
 
 enum keeper_op {
 	KEEPER_START, /* start a pair; the reply has two descriptors: for requests, for answers */

@@ -62,7 +62,7 @@ struct examine_probe {
 struct examine_request {
 	uint32_t number; /* set by examiner__ask() */
 	uint32_t kind;
-	uint32_t pid; /* has it mapped at [start, end) */
+	uint32_t pid; /* of a process that has the file mapped at [start, end) */
 	uint32_t n_places;
 	uint32_t task_file; /* of EXAMINE_TASK */
 	uint32_t zeros;
@@ -113,8 +113,8 @@ struct examine_named {
 int examine_answer__check(const void *msg, size_t len, const struct examine_request *request,
 			  struct examine_head *ret);
 /*
- * The same for a part of an answer to EXAMINE_PROBE or EXAMINE_TASK. After its head come the
- * encoding of probe_found.h, the bytes that were read, or, with an error, its message.
+ * The same for a part of an answer to EXAMINE_PROBE or EXAMINE_TASK. After the head come the
+ * encoding of probe_found.h, the bytes that were read, or, with an error, the message.
  */
 int examine_part__check(const void *msg, size_t len, const struct examine_request *request,
 			struct examine_head *ret);

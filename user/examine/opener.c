@@ -23,7 +23,7 @@
 #include "symbols/file_search.h"
 #include "symbols/map_list.h"
 
-/* Opens a file that a process has mapped, even if the name now belongs to another file. */
+/* ---- a file that a process has mapped, even if the name now belongs to another file ---- */
 
 static bool is_file(const struct stat *st, const struct map_file_id *file)
 {
@@ -32,8 +32,8 @@ static bool is_file(const struct stat *st, const struct map_file_id *file)
 }
 
 /*
- * Pids are reused, so the process may have another file mapped there now. On btrfs and overlayfs,
- * fstat() and maps name different devices; there the path must be the same.
+ * Is this the file that was mapped? Pids are reused, so the process may now map another one there.
+ * On btrfs and overlayfs, fstat() and maps name different devices; there the path must be equal.
  */
 static bool is_mapped_file(const struct stat *st, const char *map_file,
 			   const struct map_file_id *file, const char *name)
@@ -48,8 +48,8 @@ static bool is_mapped_file(const struct stat *st, const char *map_file,
 }
 
 /*
- * A reused inode number has another generation. Some file systems do not tell it: then the number
- * must do.
+ * Does the file have this generation? A reused inode number has another one. Some file systems do
+ * not report generations: then the number alone decides.
  */
 static bool is_generation(int fd, const struct map_file_id *file)
 {
@@ -59,7 +59,7 @@ static bool is_generation(int fd, const struct map_file_id *file)
 	       (uint32_t)now == (uint32_t)file->ino_generation;
 }
 
-/* Takes @found over. If another file has the name now, it is not opened. */
+/* Open @found (O_PATH, taken over) for reading, if it is the file that is meant. */
 static int open_found(int found, const struct stat *st, const struct map_file_id *file)
 {
 	int fd;
@@ -150,8 +150,8 @@ static void open_symbols(const struct examine_request *r, struct opened *to, str
 }
 
 /*
- * Adds candidates for the debug file of a file that came with the request. Only files of root or
- * our user: others could invent symbols.
+ * Add candidates for the debug file of a file that came with the request. They must be root's or
+ * our user's, since others could invent symbols.
  */
 static void open_debug(const struct examine_request *r, struct opened *to, struct fds *fds)
 {
@@ -170,7 +170,7 @@ static void open_debug(const struct examine_request *r, struct opened *to, struc
 	to->n_debug = fds->n - to->n_files;
 }
 
-/* Both calls ask the file system's server; cached pages do not answer them. */
+/* Make two calls that the file system's server must answer: no cache can. */
 static void reach_path(const char *path)
 {
 	struct stat st;
@@ -191,7 +191,7 @@ static int copy_shown(int file)
 	return n > 0 && pwrite(copy, text, n, 0) == n ? TAKE_FD(copy) : -ESRCH;
 }
 
-/* Opening a task's memory is harmless. Reading it may hang, and is the parser's job. */
+/* Open a file of a task in /proc. That is harmless; reading it may hang, so the parser does it. */
 static int open_task(const struct examine_request *r)
 {
 	static const char *const names[] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The process that opens files of other users. It has the capabilities for that, checks that each
- * is the file that is meant, and passes the descriptors to the parser. It never reads files of other users. A file
- * system that hangs makes it hang.
+ * The process that opens files of other users, and has the capabilities for that. It checks that
+ * each is the file that is meant, and passes the descriptors to the parser. It never reads files of
+ * other users. A file system that hangs makes it hang.
  */
 #ifndef FRBPF_EXAMINE_OPENER_H
 #define FRBPF_EXAMINE_OPENER_H
@@ -10,8 +10,8 @@
 #include "examine/message.h"
 
 /*
- * Sent to the parser, with n_files descriptors of the file itself, to be tried in that order,
- * followed by n_debug of debug files.
+ * Sent to the parser, with descriptors: first n_files of the file itself, to be tried in that
+ * order, then n_debug of debug files.
  */
 struct opened {
 	struct examine_request request;

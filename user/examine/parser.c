@@ -67,7 +67,7 @@ static bool is_it(const struct examine_request *r, int fd)
 	return r->kind == EXAMINE_VDSO || elf_files__has_id(fd, &r->id);
 }
 
-/* Uses the first file that has the build id, and its debug file. */
+/* Name functions by the first file that has the build id, and by its debug file. */
 static int read_symbols(const struct opened *in, struct answer *a, const int *fds)
 {
 	const struct examine_request *r = &in->request;
@@ -171,7 +171,7 @@ static int read_probes(struct parser *p, const int *fds, int sock)
 	return err;
 }
 
-/* Its pages may be of a file system that hangs. */
+/* Read a file of a task. This may hang: pages of the task may be on a file system that hangs. */
 static int read_task(const struct examine_request *r, struct answer *a, const int *fds, size_t n)
 {
 	uint64_t len = r->end - r->start;
@@ -237,8 +237,8 @@ void parser__run(int files, int answers, const struct demangler *demangler)
 		p->out.head.error = parse_files(p, fds, n_fds, answers);
 		if (send_answer(&p->out, answers))
 			_exit(0);
-		while (n_fds) /* after the answer: closing a file may call its server, which may
-			       * hang */
+		/* after the answer: closing a file may call its server, which may hang */
+		while (n_fds)
 			close(fds[--n_fds]);
 	}
 }

@@ -21,7 +21,7 @@
 
 int sandbox__keeper(void)
 {
-	/* the third one is for /proc/PID/map_files; before Linux 5.9 that took CAP_SYS_ADMIN */
+	/* the third is for /proc/PID/map_files; before Linux 5.9 that needed CAP_SYS_ADMIN */
 	static const int keep[] = { CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE };
 	static const int old[] = { CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_SYS_ADMIN };
 

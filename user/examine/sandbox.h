@@ -3,9 +3,9 @@
 #ifndef FRBPF_EXAMINE_SANDBOX_H
 #define FRBPF_EXAMINE_SANDBOX_H
 
-/* Keep only the capabilities that finding and opening files needs. Negative errno. */
+/* Keep only the capabilities for finding and opening files. 0 or negative errno. */
 int sandbox__keeper(void);
-/* The same, and only the system calls for it: see opening.h. Negative errno. */
+/* The same; also allow only the system calls for that: see opening.h. 0 or negative errno. */
 int sandbox__opener(void);
 
 /*

@@ -126,7 +126,7 @@ _Noreturn static void run_child(char *const *command, const struct child_user *u
 	do
 		n = read(go, &byte, 1);
 	while (n < 0 && errno == EINTR);
-	if (n != 1) /* it will not be executed */
+	if (n != 1) /* the parent does not want the command to be executed */
 		_exit(0);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	f.error = become_user(user);

@@ -29,29 +29,29 @@ int child_user__find(const char *name, struct child_user *ret, struct err *err);
 
 struct child {
 	pid_t pid;
-	int go, result; /* ends of the pipes to and from it; -1: closed */
+	int go, result; /* our ends of the pipes to and from the child; -1: closed */
 	bool ended;
 	int status;	   /* as from waitpid(2) */
 	uint64_t ended_at; /* ns of CLOCK_MONOTONIC, when it was reaped */
 };
 
 /*
- * Fork it. @mask: the signals that were blocked when frbpf was called; the command gets this mask.
+ * Fork the child. @mask: the signals blocked when frbpf was called; the command gets this mask.
  * From now on, orphans of the command become children of frbpf. Negative errno, message in @err.
  */
 int child__fork(char *const *command, const struct child_user *user, const sigset_t *mask,
 		struct err *err, struct child *ret);
 
 /*
- * Let it execute the command. 0; or the negative errno of execve(2) or of changing the user,
- * message in @err: then it has ended.
+ * Let the child execute the command. 0; or negative errno of execve(2) or of changing the user,
+ * with a message in @err: then the child has ended.
  */
 int child__go(struct child *c, const char *name, struct err *err);
 
 /* Reap the command and orphans that have ended. True: none are left. Does not block. */
 bool child__reap(struct child *c);
 
-/* Frees it, and ends it if child__go() was not called. */
+/* Free @c. A child for which child__go() was not called ends. */
 void child__free(struct child *c);
 
 #endif

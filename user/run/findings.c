@@ -27,8 +27,8 @@ struct incident_question {
 	struct why_question q;
 };
 
-/* Reads the manifest only. */
-static int tell_question(json_t *manifest, void *q)
+/* Fill in the question @q from the manifest, which stays unchanged. */
+static int read_question(json_t *manifest, void *q)
 {
 	why_incident__tell(manifest, q);
 	return 0;
@@ -43,8 +43,8 @@ static bool is_listed(const struct incident_question *v, size_t n, const struct 
 }
 
 /*
- * List the worst incident of each rule that fired, with what the manifests below @base know of it.
- * Returns how many.
+ * List the worst incident of each rule that fired, with what its manifest below @base says. Returns
+ * their number.
  */
 static size_t incident_why__prepare(struct outcome *o, const struct base_dir *base,
 				    struct incident_question ret[static INCIDENT_WHY_MAX])
@@ -64,7 +64,7 @@ static size_t incident_why__prepare(struct outcome *o, const struct base_dir *ba
 					      .to = t->time,
 					      .from = t->value ? t->time - t->value : UINT64_MAX };
 		/* on failure, events alone answer */
-		manifest__edit(base, worst->name, tell_question, &k->q, &err);
+		manifest__edit(base, worst->name, read_question, &k->q, &err);
 		n++;
 	}
 	return n;
@@ -116,7 +116,7 @@ static void incident_why__find(const struct outcome *o, const struct incident_qu
 	}
 }
 
-/* More are not made: see hot_stacks.c, why_json__verdict() */
+/* hot_stacks.c and why_json__verdict() do not make more */
 #define TABLES_MAX  4096
 #define STACKS_MAX  64
 #define FRAMES_MAX  1024
@@ -336,7 +336,7 @@ struct finding {
 	size_t n;
 };
 
-/* In the process that can only read, on its copy of the outcome. */
+/* Find them in the process that can only read, with its copy of the outcome. */
 static json_t *find_and_tell(void *arg)
 {
 	const struct finding *f = arg;

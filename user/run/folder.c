@@ -83,8 +83,8 @@ void folder__undo(struct folder *f)
 
 /*
  * Changes the owner of all files below the folder, through its open descriptor: the owner of a
- * parent directory may have replaced its name. Nobody else can look into the folder until it
- * changes hands itself, which is last.
+ * parent directory may have replaced its name. The folder itself comes last; until then nobody else
+ * can look into it.
  */
 struct gift {
 	uid_t uid;
@@ -92,7 +92,9 @@ struct gift {
 	dev_t dev; /* of the folder's file system */
 };
 
-/* Was it made by frbpf? A link, or a file with another name elsewhere, may not be given away. */
+/*
+ * Did frbpf make the file? A link, or a file with another name elsewhere, must not be given away.
+ */
 static bool is_own(const struct stat *st, const struct gift *g)
 {
 	return st->st_uid == geteuid() && st->st_dev == g->dev &&
@@ -170,7 +172,7 @@ int folder__finish(struct folder *f, const struct child_user *owner, struct err 
 		    : 0;
 }
 
-/* Nobody else can write to /run/frbpf, or remove a name of ours in /tmp. */
+/* Make a directory in /run/frbpf, where nobody else can write, or in /tmp, which is sticky. */
 static bool make_directory(char ret[static 64])
 {
 	if (location__make_run_dir()) {

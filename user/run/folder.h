@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The output folder of a run: a new base directory that only this run uses. It has no lock after
- * the run. Also where its application socket is.
+ * the run. Also the place of its application socket.
  */
 #ifndef FRBPF_RUN_FOLDER_H
 #define FRBPF_RUN_FOLDER_H
@@ -40,8 +40,8 @@ struct app_place {
 
 /*
  * Make the place in @f, which must outlive it. If the command runs as another user, who cannot
- * enter @f, it is a directory below /run/frbpf or /tmp that only frbpf can write to. Negative
- * errno, message in @err.
+ * enter @f, the place is a directory below /run/frbpf or /tmp that only frbpf can write to.
+ * Negative errno, message in @err.
  */
 int app_place__make(const struct folder *f, const struct child_user *user, struct app_place *ret,
 		    struct err *err);

@@ -18,7 +18,7 @@
 #define REST_FILES    8	 /* per session; the newest */
 #define INCIDENTS_MAX 10 /* incidents looked at */
 
-/* State for one table */
+/* State for one table. */
 struct finder {
 	struct outcome *o;
 	struct run_incident *inc;
@@ -26,7 +26,7 @@ struct finder {
 	struct profile here, rest;
 };
 
-/* A stack that may get into a table */
+/* A stack that may get into a table. */
 struct candidate {
 	uint32_t stack;
 	struct change share; /* percent, in the window and in the rest */
@@ -36,7 +36,7 @@ struct candidate {
 
 /* ---- the rest of the run ---- */
 
-/* Dumps of one session, and the times that are read already */
+/* Dumps of one session, and the times that have been read. */
 struct rest {
 	const struct run_file *v[REST_FILES];
 	size_t n;
@@ -75,7 +75,7 @@ static void cover_window(struct rest *r, const struct run_file *f)
 	r->covered[i] = (struct time_range){ f->start, f->end };
 }
 
-/* Read every time once, without the incident's own window. */
+/* Read the rest: every moment once, without the incident's own window. */
 static int read_rest(struct finder *f, const struct run_file *own, struct err *err)
 {
 	struct rest r = { .n = 0 };
@@ -117,7 +117,7 @@ static int by_growth(const void *a, const void *b)
 	return (stack_growth(x) < stack_growth(y)) - (stack_growth(x) > stack_growth(y));
 }
 
-/* Choose the hottest, then those of the others that grew most; returns their number. */
+/* Choose the hottest stacks, then those that grew most. Returns their number. */
 static size_t choose_stacks(struct candidate *v, size_t n, bool has_rest)
 {
 	size_t hottest, k;

@@ -19,7 +19,7 @@ int incident_note__take(struct outcome *o, const struct incident *inc, const cha
  * 0 or -ENOMEM.
  */
 int incident_note__take_rest(struct outcome *o, const struct incident *inc, const char *base);
-/* Log what fired the incident of this number, and which files were not written. */
+/* Log what fired incident @number, and which files were not written. */
 void incident_note__log(const struct outcome *o, uint64_t number);
 
 #endif

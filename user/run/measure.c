@@ -134,7 +134,7 @@ static int add_limit(struct machine *m, const char *dir)
 	return 0;
 }
 
-/* Find the own cgroup, and all of its visible parents. */
+/* Find our cgroup, and all of its visible parents. */
 static int find_limits(struct machine *m)
 {
 	char mount[PATH_MAX], dir[2 * PATH_MAX];
@@ -177,8 +177,8 @@ struct machine *machine__open(void)
 }
 
 /*
- * Each CPU has a file; the package's count is in each of its CPUs. So only differences of this sum
- * are useful.
+ * Sum the files of all CPUs. Each CPU of a package has the count of the package, so only
+ * differences of the sum are useful.
  */
 static uint64_t read_hot(struct buf *b, uint32_t cpus)
 {

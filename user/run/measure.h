@@ -12,9 +12,9 @@
 
 /*
  * ---- the machine while a command runs ----
- * CPU time used by others, stolen by a hypervisor or
- * withheld by a limit of the own cgroup, and how often a CPU was too hot. Life: open, read before
- * and after the command, free.
+ *
+ * CPU time used by others, stolen by a hypervisor or withheld by a limit of our cgroup, and how
+ * often a CPU was too hot. Life: open, read before and after the command, free.
  */
 
 struct machine;
@@ -57,7 +57,7 @@ uint64_t machine__parse_pressure(const char *text);  /* /proc/pressure/; ns */
 struct run_cost {		      /* ns unless noted */
 	uint64_t wall;		      /* from exec to the end of the command */
 	uint64_t cpu;		      /* user and system, with all forked processes */
-	uint64_t switches, preempted; /* counts: it waited; it was preempted */
+	uint64_t switches, preempted; /* number of switches: to wait; by preemption */
 	struct machine_use machine;
 };
 

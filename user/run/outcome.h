@@ -33,7 +33,7 @@ enum run_end {
 struct run_file {
 	char *session;	     /* owned */
 	char *path;	     /* absolute; owned. NULL: it could not be written */
-	char *error;	     /* why not; owned. NULL: it was written */
+	char *error;	     /* why it was not written; owned. NULL: it was */
 	uint64_t start, end; /* ns, its window */
 };
 
@@ -83,7 +83,7 @@ struct run_incident {
 	size_t n_files;
 	char *why; /* what took the subject's time, in one sentence; owned. NULL: unknown */
 	json_t *verdict; /* the same for the manifest; owned. NULL: unknown */
-	struct run_stack_table *tables; /* owned; empty if nobody looked, see hot_stacks.h */
+	struct run_stack_table *tables; /* owned; none before hot_stacks__find() */
 	size_t n_tables;
 };
 
@@ -107,14 +107,14 @@ struct run_session {
 
 struct outcome {
 	bool recorded;
-	char reason[ERR_MSG_MAX]; /* why not */
+	char reason[ERR_MSG_MAX]; /* why it was not recorded */
 	enum run_end end;
 	const struct run_opts *opts;
 	char folder[PATH_MAX]; /* absolute */
 	/* descriptor of folder, valid even if that name was taken over; borrowed; 0: none */
 	int folder_fd;
 	char cgroup[PATH_MAX]; /* for a run of a cgroup */
-	uint64_t realtime;     /* ns since 1970: begin of the recording */
+	uint64_t realtime;     /* ns since 1970: start of the recording */
 	uint64_t wall_ns;      /* length of the recording */
 	bool command_ended;
 	int command_status;	/* as from waitpid(2) */

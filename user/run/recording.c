@@ -160,7 +160,7 @@ uint64_t recording__step(struct recording *r)
 	return keys < wait ? keys : wait;
 }
 
-/* The programs are detached, but their counters still exist. */
+/* Read the counters of the rules. They still exist, although the programs are detached. */
 static void read_states(struct recording *r)
 {
 	const struct active_set *g = recorder__active_set(r->parts.recorder);
@@ -191,7 +191,7 @@ static void dump_last(struct recording *r, bool last)
 		log_warn("too many dumps are in progress: that of the last window is skipped");
 }
 
-/* Files that are missing only for the comparison are not failures. */
+/* Number of files missing only for the comparison, which do not count as failures. */
 static uint64_t failed_rest(const struct outcome *o)
 {
 	uint64_t n = 0;

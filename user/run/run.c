@@ -54,7 +54,7 @@ static void print_diags(struct diags *diags)
 }
 
 /*
- * Check the rules even if nothing can be recorded. False: they are wrong, and the errors were
+ * Check the rules although nothing can be recorded. False: they are wrong, and the errors were
  * printed.
  */
 static bool check_rules(struct run *r)
@@ -288,7 +288,7 @@ int run__run(const struct run_opts *opts)
 			 .outcome = { .opts = opts } };
 	int status = check_opts(&r);
 
-	/* before the command, whose processes we wait for */
+	/* before the child: we reap all processes of the command, which must not include these */
 	if (!status && examiner__new(&r.examiner))
 		r.examiner = NULL;
 	probe_reader__use(r.examiner);

@@ -91,7 +91,7 @@ static bool has_rule(const struct ruleset *rs, const char *name)
 	return false;
 }
 
-/* Find the first of PREFIX-1, PREFIX-2 ... that the file does not use. */
+/* Find the first of PREFIX-1, PREFIX-2 and so on that the file does not use. */
 static void free_name(const struct ruleset *rs, const char *prefix, size_t *number,
 		      char ret[static RULESET_NAME_MAX + 1])
 {
@@ -198,7 +198,7 @@ static int plan_rules(const struct maker *m, const struct ruleset *rs, struct pl
 	return m->partly ? plan__make_partly(rs, m->d, ret) : plan__make(rs, m->tracefs, m->d, ret);
 }
 
-/* Errors in a line of --session must not be reported for the rules file. */
+/* Check the lines of --session first, so that their errors do not refer to the rules file. */
 static int check_sessions(const struct maker *m, struct ruleset *rs)
 {
 	struct plan *p = NULL;

@@ -30,7 +30,7 @@ int wait__block_signals(sigset_t *ret_old)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The terminal has sent it to the whole foreground process group, which includes the command. */
+/* Did the terminal send the signal? Then the whole foreground group has it, with the command. */
 static bool is_from_terminal(const struct signalfd_siginfo *si)
 {
 	return si->ssi_code == SI_KERNEL;
@@ -67,7 +67,7 @@ static size_t count_dumps(const struct outcome *o)
 	return n;
 }
 
-/* True: the command and its children have ended. */
+/* Reap processes that have ended. True: the command and all orphans have. */
 static bool reap_children(struct waiter *w)
 {
 	bool was_running = !w->child->ended, all = child__reap(w->child);

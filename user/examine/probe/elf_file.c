@@ -12,7 +12,7 @@
 #include "examine/probe/usdt_note.h"
 #include "symbols/elf_files.h"
 
-/* Everything here comes from the file, which may be malicious. */
+/* Code of a function, copied from the file, which may be malicious. */
 struct code {
 	struct code *next;
 	unsigned char bytes[];
@@ -104,7 +104,7 @@ static int not_elf(const struct elf_file *f, struct err *err)
 
 static int open_elf(struct elf_file *f, bool ours, struct err *err)
 {
-	/* compressed data of strangers are skipped: they may grow large, and name any function */
+	/* skip compressed data of other users: it may grow large, and name any function */
 	int code = elf_copy__make(
 		f->fd, ELF_COPY_SYMBOLS | ELF_COPY_NOTES | (ours ? ELF_COPY_DEBUGDATA : 0),
 		&f->copy);

@@ -26,8 +26,8 @@ int elf_file__open(int fd, const char *name, bool ours, struct elf_file **ret, s
 void elf_file__free(struct elf_file *f);
 
 /*
- * May a debug file name more functions? If so, returns the build id and the name that the file
- * gives for it, or "".
+ * May a debug file name more functions? If so, sets the build id, and the file name that
+ * .gnu_debuglink has; "": none.
  */
 bool elf_file__wants_debug(const struct elf_file *f, struct build_id *ret_id,
 			   char ret_link[ELF_DEBUGLINK_MAX]);
@@ -37,7 +37,7 @@ void elf_file__use_debug(struct elf_file *f, const int *fds, size_t n);
 const char *elf_file__name(const struct elf_file *f);
 /* e_machine */
 int elf_file__machine(const struct elf_file *f);
-/* Was it built by Go? There stacks move, and a call may change threads. */
+/* Is it a Go program? Go moves stacks, and a call may end in another thread. */
 bool elf_file__is_go(const struct elf_file *f);
 
 /* Offset in the file of the code at @addr. -ENOENT: there is no code. */
@@ -53,16 +53,14 @@ int elf_file__each_function(struct elf_file *f, elf_function_fn fn, void *arg);
 /* Does code of the file catch exceptions, or clean up after them? */
 bool elf_file__catches(const struct elf_file *f);
 
-/*
- * Has the file only the symbols that dynamic linking needs? Known after the functions were read.
- */
+/* Does the file lack all symbols but those for dynamic linking? Call it after each_function(). */
 bool elf_file__is_stripped(const struct elf_file *f);
 
 struct elf_usdt {
 	const char *provider, *name, *args; /* valid during the callback only */
-	uint64_t addr;			    /* as the note has it */
-	uint64_t base;	    /* as the note has it: address of section .stapsdt.base at that time */
-	uint64_t semaphore; /* as the note has it: semaphore, a counter of who watches; 0: none */
+	uint64_t addr;			    /* this and the next two: as in the note */
+	uint64_t base;	    /* of section .stapsdt.base when the note was written */
+	uint64_t semaphore; /* address of the counter of watchers; 0: none */
 };
 /* Call @fn with each place of each static probe. Errors as above. */
 int elf_file__each_usdt(struct elf_file *f, int (*fn)(const struct elf_usdt *p, void *arg),

@@ -256,7 +256,7 @@ static int find_name(const struct elf_function *sym, void *arg)
 	return 1;
 }
 
-/* It has no return instruction. */
+/* Explain that the function has no return instruction. */
 static int never_returns(struct elf_file *f, const struct func_exits *exits, struct err *err)
 {
 	struct func next = { .addr = exits->jump_to };

@@ -100,7 +100,7 @@ enum {
 	REACHED = 1, /* an instruction begins here */
 	COVERED = 2, /* this byte belongs to one */
 	QUEUED = 4,
-	CLASH = 8, /* and to another one that overlaps it: one of the two is not an instruction */
+	CLASH = 8, /* it belongs to two that overlap: one of them is not an instruction */
 };
 
 struct flow {
@@ -164,8 +164,8 @@ static void flow__mark(uint8_t *map, uint32_t len)
 }
 
 /*
- * Where the instruction at @addr leads, apart from the next one. A function that calls its own
- * middle has data after the call, or a function of its own inside.
+ * Note where the instruction at @addr leads, apart from the next one. A call into the middle of the
+ * same function means that data follow it, or that there is a function inside.
  */
 static int flow__leave(struct flow *f, uint64_t addr, const struct insn *insn)
 {
@@ -209,7 +209,7 @@ static int flow__follow(struct flow *f, uint64_t addr)
 	return err;
 }
 
-/* Is @addr proven to be the begin of an instruction? 0, -EINVAL: of none, -EBADMSG: unknown. */
+/* Does an instruction begin at @addr? 0: yes, -EINVAL: no, -EBADMSG: unknown. */
 static int flow__check(const struct flow *f, uint64_t addr)
 {
 	const size_t i = flow__part(f, addr);
@@ -229,9 +229,9 @@ static int flow__check(const struct flow *f, uint64_t addr)
 }
 
 /*
- * Bytes from @from to @to that nothing leads to directly: targets of jumps through pointers, or
- * what catches exceptions, or data. Which of them cannot be proven, and a probe in data would
- * change it. -EBADMSG: they may have a return instruction.
+ * Look at bytes from @from to @to that nothing leads to directly. They are targets of indirect
+ * jumps, handlers of exceptions, or data. It is unknown which, and a probe would change data.
+ * -EBADMSG: they may contain a return instruction.
  */
 static int flow__look_at_gap(struct flow *f, size_t i, uint64_t from, uint64_t to)
 {
@@ -320,7 +320,7 @@ int func_exits__check_boundary(int machine, const struct func_part *part, uint64
 	struct flow f = { .machine = machine, .parts = part, .n_parts = 1 };
 	int err = flow__run(&f);
 
-	/* the others are not looked for */
+	/* too many exits: some code was not followed, so the answer would be uncertain */
 	err = err == -E2BIG ? -EBADMSG : err;
 	err = err ?: flow__check(&f, part->addr + offset);
 	flow__free(&f);

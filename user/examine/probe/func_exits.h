@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Finds the return instructions of a function, which get a probe each. Return probes are not used.
- * They replace the return address on the stack by one of the kernel's. An exception that unwinds
- * through it ends the program. Whether something below a function throws cannot be told from its
- * file.
+ * Finds the return instructions of a function, which get a probe each. Return probes are not used:
+ * they replace the return address on the stack by one of the kernel's, and an exception that
+ * unwinds through that ends the program. A file does not tell whether a callee of the function
+ * throws.
  */
 #ifndef FRBPF_EXAMINE_FUNC_EXITS_H
 #define FRBPF_EXAMINE_FUNC_EXITS_H
@@ -32,26 +32,26 @@ struct func_exits {
 	uint32_t indirect; /* indirect jumps: their targets are unknown */
 };
 
-/* A part of a function, such as a cold one placed elsewhere. */
+/* A part of a function: the main one, or a cold part placed elsewhere. */
 struct func_part {
 	uint64_t addr, size;
 	const uint8_t *code;
 };
 
 /*
- * Find the exits of a function. @parts: its main part and others that it was split into; @machine:
- * EM_X86_64 or EM_AARCH64. A probe in data among the code would change it, so only instructions
- * that the first one leads to directly count. @hidden: others may be reached, too, as the file
- * catches exceptions; beside jumps through pointers they may anyway. 0; -EILSEQ: some bytes are no
- * instruction; -EBADMSG: it cannot be proven what is a return instruction, and what is data;
- * -E2BIG: more than FUNC_EXITS_MAX; -ENOMEM.
+ * Find the exits of a function. @parts: its main part, then the others; @machine: EM_X86_64 or
+ * EM_AARCH64. A probe would change data among the code, so only instructions that the first one
+ * leads to directly count. @hidden: others may be reached, too, since the file catches exceptions;
+ * with indirect jumps, this is always so. 0; -EILSEQ: some bytes are no instruction; -EBADMSG: it
+ * cannot be proven what is a return instruction, and what is data; -E2BIG: more than
+ * FUNC_EXITS_MAX; -ENOMEM.
  */
 int func_exits__find(int machine, const struct func_part *parts, size_t n_parts, bool hidden,
 		     struct func_exits *ret);
 
 /*
- * Does an instruction begin @offset bytes, below its size, into @part, a function's main part? 0: yes;
- * -EINVAL: no; -EILSEQ, -EBADMSG, -ENOMEM as above.
+ * Does an instruction begin at @offset, in bytes, of @part, a function's main part? @offset is
+ * below its size. 0: yes; -EINVAL: no; -EILSEQ, -EBADMSG, -ENOMEM as above.
  */
 int func_exits__check_boundary(int machine, const struct func_part *part, uint64_t offset);
 

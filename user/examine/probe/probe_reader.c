@@ -31,7 +31,7 @@ void probe_reader__rest(void)
 	examiner__rest(examiner, EXAMINER_PROBES);
 }
 
-/* One retry: the parser may have been killed, or have used up its CPU time on other files. */
+/* Ask; once more if the parser died: it may have used up its CPU time on other files. */
 static int ask_twice(struct examine_request *r, int fd, uint64_t deadline,
 		     struct examine_head *ret_head, struct buf *body)
 {
@@ -40,7 +40,7 @@ static int ask_twice(struct examine_request *r, int fd, uint64_t deadline,
 	return err == -EIO ? examiner__ask_file(examiner, r, fd, deadline, ret_head, body) : err;
 }
 
-/* A second question: the first answer told build id and name of the debug file. */
+/* Ask; a second time if the first answer names a debug file and its build id. */
 static int ask_reader(struct examine_request *r, int fd, uint64_t deadline,
 		      struct examine_head *ret_head, struct buf *body)
 {
@@ -81,7 +81,7 @@ static int explain_failure(const char *name, int code, unsigned int seconds, str
 		       strerror(-code));
 }
 
-/* The parser's message. It is only shown, after escaping. */
+/* Take the parser's message, escaped: it is not trusted, and only shown. */
 static int take_error(const struct examine_head *head, const struct buf *body, const char *name,
 		      struct err *err)
 {

@@ -13,8 +13,8 @@
 #define PROBE_READ_SECONDS 60 /* s for one file */
 
 /*
- * Ask @e from now on, which is borrowed; NULL: nobody. Call it while there is one thread; ask from
- * any.
+ * From now on ask @e, which is borrowed; NULL: nobody. Call it while there is one thread; the other
+ * functions are for any thread.
  */
 void probe_reader__use(struct examiner *e);
 
@@ -29,7 +29,7 @@ void probe_reader__rest(void);
 /*
  * Answer @q for the open file @fd, which processes see as @name. 0, or negative errno with a
  * message in @err: what the file lacks. -EIO: the parser died twice; -ETIMEDOUT: it took longer
- * than @seconds; -EBUSY: it did so recently; -EBADMSG: the answer is malformed.
+ * than @seconds; -EBUSY: that happened recently; -EBADMSG: the answer is malformed.
  */
 int probe_reader__ask(int fd, const char *name, const struct examine_probe *q, unsigned int seconds,
 		      struct probe_found *ret, struct err *err);

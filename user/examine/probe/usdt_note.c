@@ -175,7 +175,7 @@ static bool take_reg(const char **p, int *ret)
 
 struct operand {
 	enum frbpf_sdt_kind kind;
-	uint32_t log; /* name for its size in bytes */
+	uint32_t log; /* binary logarithm of its size in bytes */
 	bool is_signed;
 	int reg;
 	long long n; /* a constant, or an offset from the register */

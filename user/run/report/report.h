@@ -20,7 +20,7 @@ int report_markdown(const struct outcome *o, struct buf *b);
 
 /*
  * The hottest stacks in the window of @inc, compared with the rest of the run, as tables of
- * Markdown. Empty if nobody looked, or the dumps have none.
+ * Markdown. Empty if the dumps were not searched, or have none.
  */
 int report_stacks(const struct outcome *o, const struct run_incident *inc, struct buf *b);
 
@@ -51,8 +51,8 @@ struct report_texts {
 };
 
 /*
- * Where GitLab shows a file of the job: *ret_url of the job, *ret_within: @folder (absolute) within
- * its project. False: nowhere.
+ * Find where GitLab shows files of the job. *ret_url: of the job; *ret_within: @folder (absolute)
+ * within its project. False: this is no GitLab job, or @folder is outside of the project.
  */
 bool report__gitlab_place(const char *folder, const char **ret_url, const char **ret_within);
 /*

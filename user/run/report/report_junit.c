@@ -6,7 +6,7 @@
 #include "rules/units.h"
 #include "run/report/report.h"
 
-/* Makes a text with parts from outside: it is formatted first, then escaped as a whole. */
+/* Makes a text, with parts from outside: the caller escapes it as a whole. */
 typedef int (*text_fn)(const struct outcome *o, size_t rule, struct buf *b);
 
 static int add_escaped(const struct outcome *o, size_t rule, text_fn fn, struct buf *b)
@@ -40,7 +40,7 @@ static int rule_fact(const struct outcome *o, size_t rule, struct buf *b)
 		units__format_duration(o->rules[rule].state.max_value, max, sizeof(max)));
 }
 
-/* The fact, and its cause */
+/* The fact, and why the recording contradicts it. */
 static int contradiction_message(const struct outcome *o, size_t rule, struct buf *b)
 {
 	const struct run_incident *inc;
@@ -116,7 +116,7 @@ static int add_case(const struct outcome *o, size_t i, struct buf *b)
 	return err ?: buf__add_str(b, "</system-out>\n    </testcase>\n");
 }
 
-/* Not recorded: the result of the rules is unknown. */
+/* Nothing was recorded: the result of the rules is unknown. */
 static int add_skipped(const struct outcome *o, struct buf *b)
 {
 	int err = buf__add_str(b, "    <testcase classname=\"frbpf\" name=\"recording\" "

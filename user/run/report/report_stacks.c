@@ -19,7 +19,7 @@ static bool begins_with_any(const char *s, const char *const *v, size_t n)
 	return false;
 }
 
-/* Is the function in every stack of a task that was switched out, or in every system call? */
+/* Is the function in every stack of a switched-out task, or of a system call? */
 static bool says_nothing(const struct run_frame *f)
 {
 	static const char *const common[] = {
