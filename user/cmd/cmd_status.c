@@ -66,7 +66,7 @@ static void print_session(const json_t *v, const char *base, bool verbose)
 					  sizeof(size)));
 }
 
-static void print_suppressed(const json_t *held)
+static void print_suppressed(const json_t *counts)
 {
 	const char *const causes[][2] = {
 		{ "cooldown", "cooldown" },
@@ -83,15 +83,15 @@ static void print_suppressed(const json_t *held)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(causes); i++)
-		sum += num(held, causes[i][0]);
+		sum += num(counts, causes[i][0]);
 	if (!sum)
 		return;
 	printf(", suppressed %" PRIu64 " (", sum);
 	sum = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(causes); i++) {
-		if (num(held, causes[i][0]))
+		if (num(counts, causes[i][0]))
 			printf("%s%s %" PRIu64, sum++ ? ", " : "", causes[i][1],
-			       num(held, causes[i][0]));
+			       num(counts, causes[i][0]));
 	}
 	putchar(')');
 }

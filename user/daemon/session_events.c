@@ -6,7 +6,6 @@
 #include "common/log.h"
 #include "daemon/daemon_core.h"
 #include "record/event_attr.h"
-#include "record/session_switch.h"
 
 /* The index of the session of @x in the active set in force; -ENOENT: it has been replaced. */
 static int find_session(const struct daemon *d, const struct proxy *x)

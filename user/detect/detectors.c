@@ -21,7 +21,6 @@
 #include "detect/engine/look.h"
 #include "detect/engine/scope.h"
 #include "detect/inject/listener.h"
-#include "detect/sources.h"
 #include "rules/units.h"
 
 #define SUPPRESS_SIZE (FRBPF_MAX_SUPPRESS * sizeof(uint64_t))

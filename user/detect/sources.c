@@ -2,7 +2,7 @@
 #include <stddef.h>
 
 #include "common/cleanup.h"
-#include "detect/sources.h"
+#include "detect/engine/source.h"
 
 /* clang-format off */
 static const struct source_ops *const all_sources[] = {

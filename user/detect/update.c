@@ -2,18 +2,19 @@
 /* detectors__update(): puts new rules in force. */
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "detect/detectors_core.h"
-#include "detect/engine/grace.h"
 #include "detect/engine/look.h"
 #include "detect/engine/patterns.h"
 #include "detect/engine/together.h"
-#include "detect/sources.h"
 #include "examine/probe/probe_reader.h"
 
 /* The rules of an update that the same programs evaluate. */
@@ -266,6 +267,37 @@ static int update__write(struct update *u, struct detectors *d, struct err *err)
 	return 0;
 }
 
+/* Updating a map of maps ends with synchronize_rcu() (maybe_wait_bpf_programs(), since 5.0). */
+static int update_map_of_maps(void)
+{
+	_cleanup_close_ int inner = -1;
+	_cleanup_close_ int outer = -1;
+	LIBBPF_OPTS(bpf_map_create_opts, opts);
+	uint32_t key = 0;
+
+	inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "frbpf_inner", sizeof(uint32_t),
+			       sizeof(uint32_t), 1, NULL);
+	if (inner < 0)
+		return -errno;
+	opts.inner_map_fd = inner;
+	outer = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "frbpf_outer", sizeof(uint32_t),
+			       sizeof(uint32_t), 1, &opts);
+	if (outer < 0)
+		return -errno;
+	return bpf_map_update_elem(outer, &key, &inner, BPF_ANY) ? -errno : 0;
+}
+
+/*
+ * Wait until every BPF program that runs now has returned; takes up to some tens of ms.
+ * MEMBARRIER_CMD_GLOBAL is synchronize_rcu(), too; it is refused where CPUs run without a tick.
+ */
+static int await_programs(void)
+{
+	if (!syscall(__NR_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+		return 0;
+	return update_map_of_maps();
+}
+
 static int update__prepare(struct update *u, struct detectors *d, struct err *err)
 {
 	int code = update__build_tables(u, d, err);
@@ -281,7 +313,7 @@ static int update__prepare(struct update *u, struct detectors *d, struct err *er
 	if (code)
 		return code;
 	if (d->flipped) {
-		code = grace_period();
+		code = await_programs();
 		if (code)
 			return err_set(err, code, "cannot wait for the running programs: %s",
 				       strerror(-code));

@@ -87,7 +87,7 @@ struct session {
 	pthread_mutex_t lock;	       /* protects what follows; inherits priority */
 	struct session_alias *aliases; /* ascending by id; owned */
 	size_t n_aliases, cap_aliases;
-	/* for each event: disabled, see session_switch.h; owned. NULL: none is */
+	/* for each event: disabled, see session__switch(); owned. NULL: none is */
 	bool *off;
 	uint64_t off_since; /* ns: all events are disabled since; 0: not all */
 };
@@ -107,6 +107,13 @@ int session__open(const char *name, const char *run, struct event_list *events, 
 
 /* Enable all events, except those that are enabled when their task calls exec. */
 int session__start(struct session *s, struct err *err);
+
+/*
+ * Enable (@on) or disable the events called @name, also on CPUs that come later. NULL: all events.
+ * While all are disabled, the session counts as away: see session__away(). Call it in the thread
+ * that opened the session. -ENOENT: no event has this name.
+ */
+int session__switch(struct session *s, const char *name, bool on);
 
 /*
  * Follow CPUs that come and go. Events of a CPU that goes off line are dead, except those of

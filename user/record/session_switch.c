@@ -9,7 +9,6 @@
 
 #include "common/clock.h"
 #include "record/session_core.h"
-#include "record/session_switch.h"
 #include "rules/units.h"
 
 /* Call with the lock held. */

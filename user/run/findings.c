@@ -79,7 +79,7 @@ static int ask_why(const struct outcome *o, const struct incident_question *k, s
 
 	for (size_t i = 0; i < inc->n_files && !code; i++)
 		if (inc->files[i].path)
-			code = why__add_file(w, outcome__held_path(o, inc->files[i].path, path),
+			code = why__add_file(w, outcome__fd_path(o, inc->files[i].path, path),
 					     &err);
 	return code ?: why__ask(w, &k->q, &err);
 }

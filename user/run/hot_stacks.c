@@ -87,7 +87,7 @@ static int read_rest(struct finder *f, const struct run_file *own, struct err *e
 	for (size_t i = 0; i < r.n && !code; i++) {
 		f->rest.skip = r.covered;
 		f->rest.n_skip = r.n_covered;
-		code = profile__add_file(&f->rest, outcome__held_path(f->o, r.v[i]->path, held),
+		code = profile__add_file(&f->rest, outcome__fd_path(f->o, r.v[i]->path, held),
 					 err);
 		cover_window(&r, r.v[i]);
 	}
@@ -272,7 +272,7 @@ static void find_in_file(struct finder *f, const struct run_file *file)
 	profile__init(&f->here, &f->tables);
 	profile__init(&f->rest, &f->tables);
 	f->here.keep_stacks = f->rest.keep_stacks = true;
-	code = profile__add_file(&f->here, outcome__held_path(f->o, file->path, held), &err);
+	code = profile__add_file(&f->here, outcome__fd_path(f->o, file->path, held), &err);
 	if (!code && read_rest(f, file, &err)) {
 		log_warn("the rest of the run has no stacks: %s", make_printable(err.msg));
 		err = (struct err){ 0 };
@@ -315,7 +315,7 @@ void hot_stacks__drop_rest(struct outcome *o)
 		const char *path = o->rest.files[i].path;
 		char held[PATH_MAX];
 
-		if (path && unlink(outcome__held_path(o, path, held)))
+		if (path && unlink(outcome__fd_path(o, path, held)))
 			log_warn("%s cannot be deleted: %s", path, strerror(errno));
 	}
 	run_incident__free(&o->rest);

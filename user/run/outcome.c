@@ -113,7 +113,7 @@ static void free_table(struct run_stack_table *t)
 	free(t->event);
 }
 
-const char *outcome__held_path(const struct outcome *o, const char *path, char ret[static PATH_MAX])
+const char *outcome__fd_path(const struct outcome *o, const char *path, char ret[static PATH_MAX])
 {
 	size_t len = strlen(o->folder);
 

@@ -163,7 +163,7 @@ const struct run_file *run_incident__dump(const struct run_incident *inc);
  * The path of a file in @o's folder, through the open descriptor: the folder's name may have been
  * taken over. Returns @path or @ret.
  */
-const char *outcome__held_path(const struct outcome *o, const char *path,
+const char *outcome__fd_path(const struct outcome *o, const char *path,
 			       char ret[static PATH_MAX]);
 
 /* Frees the contents, not the struct itself. */

@@ -1,23 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/log.h"
 #include "daemon/location.h"
 #include "examine/probe/probe_reader.h"
 #include "record/privilege.h"
+#include "rules/units.h"
 #include "run/findings.h"
 #include "run/folder.h"
 #include "run/hot_stacks.h"
 #include "run/incident_note.h"
+#include "run/recording.h"
 #include "run/report/report.h"
 #include "run/run.h"
-#include "run/wait.h"
+#include "run/run_rules.h"
+#include "run/run_target.h"
 
 struct run {
 	const struct run_opts *opts;
@@ -36,6 +44,157 @@ struct run {
 	int signals;
 	struct err err;
 };
+
+/* ---- waiting: forwards signals, reaps children, steps the recording, decides when it ends ---- */
+
+struct waiter {
+	const struct run_opts *opts;
+	struct child *child;		 /* NULL: no command */
+	struct recording *recording;	 /* NULL: not recorded */
+	const struct run_target *target; /* used with a recording */
+	struct outcome *outcome;
+	int signals; /* signalfd from block_signals() */
+};
+
+/* Signals forwarded to the command. SIGTSTP and the like stop frbpf together with it. */
+static const int forwarded_signals[] = { SIGINT,  SIGQUIT, SIGTERM,  SIGHUP,
+					 SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM };
+
+/*
+ * Block the signals to be forwarded: from now on they arrive at the signalfd. *ret_old: the
+ * previous mask, which the command gets. Returns the fd or negative errno.
+ */
+static int block_signals(sigset_t *ret_old)
+{
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	for (size_t i = 0; i < ARRAY_SIZE(forwarded_signals); i++)
+		sigaddset(&set, forwarded_signals[i]);
+	if (sigprocmask(SIG_BLOCK, &set, ret_old) < 0)
+		return -errno;
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Did the terminal send the signal? Then the whole foreground group has it, with the command. */
+static bool is_from_terminal(const struct signalfd_siginfo *si)
+{
+	return si->ssi_code == SI_KERNEL;
+}
+
+/* Handle a signal. True: it ends the recording. */
+static bool on_signal(struct waiter *w, const struct signalfd_siginfo *si)
+{
+	bool running = w->child && !w->child->ended;
+
+	if (si->ssi_signo == SIGCHLD || si->ssi_signo == SIGWINCH)
+		return false;
+	if (running && !is_from_terminal(si))
+		kill(w->child->pid, si->ssi_signo);
+	return !running;
+}
+
+static bool read_signals(struct waiter *w)
+{
+	struct signalfd_siginfo si;
+	bool end = false;
+
+	while (read(w->signals, &si, sizeof(si)) == sizeof(si))
+		end |= on_signal(w, &si);
+	return end;
+}
+
+static size_t count_dumps(const struct outcome *o)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < o->n_incidents; i++)
+		n += !o->incidents[i].last;
+	return n;
+}
+
+/* Reap processes that have ended. True: the command and all orphans have. */
+static bool reap_children(struct waiter *w)
+{
+	bool was_running = !w->child->ended, all = child__reap(w->child);
+
+	if (was_running && w->child->ended && !all)
+		log_info("the command has ended, but processes that it left have not: recording "
+			 "until they do (Ctrl-C, SIGTERM or --for end it sooner)");
+	return all;
+}
+
+/* Is the recording to end? */
+static bool is_over(struct waiter *w, bool signalled, bool target_ended, uint64_t deadline)
+{
+	struct outcome *o = w->outcome;
+
+	if (w->child && reap_children(w))
+		o->end = RUN_END_COMMAND;
+	else if (signalled)
+		o->end = RUN_END_SIGNAL;
+	else if (target_ended)
+		o->end = RUN_END_TARGET;
+	else if (w->opts->max_dumps && count_dumps(o) >= w->opts->max_dumps)
+		o->end = RUN_END_DUMPS;
+	else if (now_ns() >= deadline)
+		o->end = RUN_END_TIME;
+	else
+		return false;
+	return true;
+}
+
+static void wait_for(struct pollfd *fds, size_t n, uint64_t wait, uint64_t deadline)
+{
+	uint64_t now = now_ns(), left = deadline > now ? deadline - now : 0;
+	struct timespec ts;
+
+	wait = left < wait ? left : wait;
+	ts = (struct timespec){ wait / NSEC_PER_SEC, wait % NSEC_PER_SEC };
+	if (ppoll(fds, n, wait == UINT64_MAX ? NULL : &ts, NULL) < 0) {
+		for (size_t i = 0; i < n; i++)
+			fds[i].revents = 0;
+	}
+}
+
+/* Wait until the recording is to end; sets outcome.end. */
+static void await_recording(struct waiter *w)
+{
+	struct pollfd fds[] = { { w->signals, POLLIN },
+				{ recording__fd(w->recording), POLLIN },
+				{ w->target->pidfd, POLLIN }, /* ignored if -1 */
+				{ recording__keys_fd(w->recording), POLLIN },
+				{ recording__cpus_fd(w->recording), POLLIN } };
+	uint64_t deadline = w->opts->for_ns ? now_ns() + w->opts->for_ns : UINT64_MAX, wait;
+	bool signalled = false;
+
+	for (;;) {
+		wait = recording__step(w->recording);
+		if (is_over(w, signalled, fds[2].revents, deadline))
+			return;
+		wait_for(fds, ARRAY_SIZE(fds), wait, deadline);
+		signalled |= fds[0].revents && read_signals(w);
+	}
+}
+
+/* Wait until the command has ended, if it outlasts the recording. */
+static void await_command(struct waiter *w)
+{
+	struct pollfd fd = { w->signals, POLLIN };
+
+	while (w->child && !w->child->ended) {
+		child__reap(w->child);
+		if (w->child->ended)
+			break;
+		wait_for(&fd, 1, UINT64_MAX, UINT64_MAX);
+		read_signals(w);
+	}
+}
+
+/* ---- the run ---- */
 
 static int refuse_run(const struct err *err)
 {
@@ -103,7 +262,7 @@ static int check_opts(struct run *r)
 		return refuse_run(&r->err);
 	if (run_target__find(opts, &r->err, &r->target))
 		return refuse_run(&r->err);
-	r->signals = wait__block_signals(&r->mask);
+	r->signals = block_signals(&r->mask);
 	if (r->signals < 0) {
 		err_set(&r->err, r->signals, "signalfd: %s", strerror(-r->signals));
 		return refuse_run(&r->err);
@@ -212,14 +371,14 @@ static void record_command(struct run *r)
 		recording__free(TAKE_PTR(r->recording));
 		return;
 	}
-	wait__recording(&w);
+	await_recording(&w);
 	if (r->measure.machine && r->child.ended) {
 		measure__end(&r->measure, &r->child, &r->outcome.cost);
 		r->outcome.has_cost = true;
 	}
 	recording__finish(r->recording, last);
 	recording__free(TAKE_PTR(r->recording));
-	wait__command(&w);
+	await_command(&w);
 	note_end(r);
 	findings__find(&r->outcome, &r->folder.base);
 	hot_stacks__drop_rest(&r->outcome);
@@ -248,7 +407,7 @@ static int run_plainly(struct run *r)
 	log_warn("%s", r->err.msg);
 	log_warn("not recorded: running the command without (--optional)");
 	start_command(r);
-	wait__command(&w);
+	await_command(&w);
 	note_end(r);
 	if (r->outcome.exec_error)
 		folder__undo(&r->folder);

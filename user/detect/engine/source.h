@@ -85,7 +85,7 @@ struct source_ops {
 	void (*free)(struct source *s);
 };
 
-/* All sources; source_ops__find() finds one by number. */
+/* All sources. */
 extern const struct source_ops source_runqlat;
 extern const struct source_ops source_syscall;
 extern const struct source_ops source_blocked;
@@ -105,6 +105,8 @@ extern const struct source_ops source_app;
 extern const struct source_ops source_uprobe;
 extern const struct source_ops source_usdt;
 extern const struct source_ops source_probe_span;
+/* Find a source by number. NULL: it has no BPF object. */
+const struct source_ops *source_ops__find(enum frbpf_source source);
 
 /*
  * Load and attach a source with room for the rules of @table. @target: of struct when. 0, or

@@ -19,7 +19,6 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "detect/engine/grace.h"
 #include "detect/engine/source.h"
 #include "detect/inject/event_ring.h"
 #include "detect/inject/inject.h"
