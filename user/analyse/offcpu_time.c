@@ -138,7 +138,7 @@ static struct away *find_away(const struct offcpu *o, uint32_t prev)
 	return a;
 }
 
-static int come_back(struct offcpu *o, struct away *a, uint64_t time, bool open)
+static int end_time_away(struct offcpu *o, struct away *a, uint64_t time, bool open)
 {
 	int err = count_away(o, a, time, open);
 
@@ -176,7 +176,7 @@ static int leave_cpu(struct offcpu *o, const struct task_switch *s, uint32_t sta
 int offcpu__switch(struct offcpu *o, const struct task_switch *s, uint32_t stack)
 {
 	struct away *next = s->next ? find_away(o, s->next) : NULL;
-	int err = next ? come_back(o, next, s->time, false) : 0;
+	int err = next ? end_time_away(o, next, s->time, false) : 0;
 
 	return err || !s->prev ? err : leave_cpu(o, s, stack);
 }
@@ -188,7 +188,7 @@ int offcpu__ran(struct offcpu *o, uint32_t tid, uint64_t time)
 	/* in a container the tids of the event differ from those of samples */
 	if (!a || a->tid != tid || time < a->since || time - a->since < SWITCH_NS)
 		return 0;
-	return come_back(o, a, time, false);
+	return end_time_away(o, a, time, false);
 }
 
 int offcpu__end(struct offcpu *o, uint64_t time)
@@ -197,7 +197,7 @@ int offcpu__end(struct offcpu *o, uint64_t time)
 	int err = 0;
 
 	HASH_ITER (hh, o->away, a, next)
-		err = come_back(o, a, time, true) ?: err;
+		err = end_time_away(o, a, time, true) ?: err;
 	return err;
 }
 

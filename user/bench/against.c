@@ -162,7 +162,8 @@ static double busy_share(const struct series *s)
 }
 
 /* A possible slowdown: a program may feel it more than the fixed work shows. */
-static void take_felt(struct comparison *c, const struct machine_metric *p, const struct ratio *r)
+static void note_possible_slowdown(struct comparison *c, const struct machine_metric *p,
+				   const struct ratio *r)
 {
 	double felt = pow(r->estimate, p->felt);
 
@@ -186,7 +187,7 @@ static int compare_speed(const struct maker *k)
 		err = metric__compare(&k->sides, &p->metric, 0, &r);
 		if (err || r.change == CHANGE_UNKNOWN)
 			continue;
-		take_felt(c, p, &r.ratio);
+		note_possible_slowdown(c, p, &r.ratio);
 		if (r.ratio.low > c->slower) {
 			c->slower = r.ratio.low;
 			c->slowest = p->metric.name;

@@ -313,7 +313,7 @@ static json_t *left_out(const struct check *c, const struct err *no_tracefs)
 }
 
 /* Print how close a rule without matches came to one. */
-static void print_seen(const json_t *rule)
+static void print_closest(const json_t *rule)
 {
 	const json_t *seen = json_object_get(rule, "seen");
 	char a[32], b[32];
@@ -356,7 +356,7 @@ static void print_live(const json_t *live)
 		if (matched)
 			printf("; largest %s", units__format_duration(max, b, sizeof(b)));
 		else
-			print_seen(r);
+			print_closest(r);
 		putchar('\n');
 	}
 }

@@ -96,7 +96,7 @@ static int find_rules(const char *path, char ret[static PATH_MAX])
 }
 
 /* Report a missing file, and suggest what else could be meant. */
-static void say_missing(const char *path)
+static void report_missing_file(const char *path)
 {
 	char name[PATH_MAX + 1], shipped[PATH_MAX];
 	struct err err;
@@ -122,7 +122,7 @@ static int add_rules(struct loaded *l, const char *arg, char list[static RULES_F
 		return EXIT_FAILED;
 	err = find_rules(one, path);
 	if (err == -ENOENT) {
-		say_missing(one);
+		report_missing_file(one);
 		return EXIT_FAILED;
 	}
 	if (err) {
@@ -132,7 +132,7 @@ static int add_rules(struct loaded *l, const char *arg, char list[static RULES_F
 	return cmd_add_rules(one, list) || cmd_add_rules(path, l->rules) ? EXIT_FAILED : EXIT_DONE;
 }
 
-static void say_warnings(const struct loaded *l)
+static void print_warnings(const struct loaded *l)
 {
 	if (l->warnings.len)
 		fputs(l->warnings.data, stderr);
@@ -242,7 +242,7 @@ static void redirect_streams(const char *base)
 	close(out);
 }
 
-static void tell_ready(const char *error, void *arg)
+static void report_ready(const char *error, void *arg)
 {
 	struct ready_note *note = arg;
 
@@ -251,7 +251,7 @@ static void tell_ready(const char *error, void *arg)
 			fprintf(stderr, "failed: %s\n", error);
 		else if (error)
 			log_error("%s", error);
-		say_warnings(note->l);
+		print_warnings(note->l);
 		return;
 	}
 	if (!error)
@@ -281,7 +281,7 @@ static int run_loaded_daemon(struct loaded *l, int ready_fd)
 	if (n > 0)
 		program[n] = '\0';
 	log_setup(LOG_INFO, true);
-	status = daemon__run(&opts, TAKE_PTR(l->rs), TAKE_PTR(l->plan), l->tracefs, tell_ready,
+	status = daemon__run(&opts, TAKE_PTR(l->rs), TAKE_PTR(l->plan), l->tracefs, report_ready,
 			     &note);
 	loaded__free(l);
 	return status;
@@ -310,7 +310,7 @@ static int wait_for_ready(const struct loaded *l, pid_t child, int fd)
 		log_info("recording, pid %d, base %s; `frbpf status%s` shows it, `frbpf stop%s` "
 			 "ends it",
 			 child, l->base, option, option);
-		say_warnings(l);
+		print_warnings(l);
 		buf__free(&text);
 		return EXIT_DONE;
 	}
@@ -320,7 +320,7 @@ static int wait_for_ready(const struct loaded *l, pid_t child, int fd)
 		log_error("%s", text.data);
 	else
 		log_error("the daemon died while it started; its messages are above, if any");
-	say_warnings(l);
+	print_warnings(l);
 	waitpid(child, NULL, 0);
 	buf__free(&text);
 	return EXIT_FAILED;

@@ -338,7 +338,7 @@ static int find_kernel(const json_t *m, struct build_id *ret, struct err *err)
 }
 
 /* In a process that can only read. NULL: an error was printed. */
-static json_t *tell_kernel(void *manifest)
+static json_t *kernel_id_json(void *manifest)
 {
 	struct err err = { 0 };
 	struct build_id id;
@@ -356,7 +356,7 @@ static json_t *tell_kernel(void *manifest)
 static int read_kernel(json_t *m, struct build_id *ret, struct err *err)
 {
 	json_t *bytes = NULL;
-	int code = reading__run(tell_kernel, m, KERNEL_SECONDS, -1, err, &bytes);
+	int code = reading__run(kernel_id_json, m, KERNEL_SECONDS, -1, err, &bytes);
 
 	*ret = (struct build_id){ 0 };
 	for (size_t i = 0; !code && i < json_array_size(bytes) && i < BUILD_ID_MAX; i++)

@@ -132,7 +132,7 @@ static int ask_for_path(enum opening_kind kind, const char *path)
 	return opening__ask(&r);
 }
 
-static int as_error(int fd)
+static int fd_or_error(int fd)
 {
 	return fd < 0 ? -errno : fd;
 }
@@ -142,14 +142,14 @@ int opening__recording(const char *path)
 	if (opening__is_remote())
 		return ask_for_path(OPENING_RECORDING, path);
 	/* O_NONBLOCK: do not block on a fifo */
-	return as_error(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+	return fd_or_error(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 }
 
 int opening__kernel(const char *path)
 {
 	if (opening__is_remote())
 		return ask_for_path(OPENING_KERNEL, path);
-	return as_error(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+	return fd_or_error(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
 }
 
 int opening__temporary(void)
@@ -160,7 +160,7 @@ int opening__temporary(void)
 	if (opening__is_remote())
 		return ask_for_path(OPENING_TEMPORARY, "");
 	fd = open(dir && *dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	return fd >= 0 ? fd : as_error(memfd_create("frbpf-records", MFD_CLOEXEC));
+	return fd >= 0 ? fd : fd_or_error(memfd_create("frbpf-records", MFD_CLOEXEC));
 }
 
 #ifndef PR_SET_VMA

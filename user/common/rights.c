@@ -55,7 +55,7 @@ static int set_effective(unsigned int kinds, cap_flag_value_t value)
 	return n;
 }
 
-static bool any_lowered(unsigned int kinds)
+static bool any_right_lowered(unsigned int kinds)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(raisable); i++)
 		if (raisable[i].is_lowered && raisable[i].kind & kinds)
@@ -76,7 +76,7 @@ void rights__lower(void)
 
 unsigned int rights__raise(unsigned int kinds)
 {
-	return any_lowered(kinds) && set_effective(kinds, CAP_SET) > 0 ? kinds : 0;
+	return any_right_lowered(kinds) && set_effective(kinds, CAP_SET) > 0 ? kinds : 0;
 }
 
 void rights__restore(unsigned int *raised)

@@ -23,7 +23,7 @@ int base_watch__open(const char *base)
 	return fd < 0 ? -errno : fd;
 }
 
-void base_watch__tell(const char *gone)
+void base_watch__report(const char *gone)
 {
 	syslog(LOG_DAEMON | LOG_ERR, "frbpf: %s was removed: recording ends", gone);
 }

@@ -15,6 +15,6 @@ int base_watch__open(const char *base);
 /* True: one of these files is gone; its path is in @ret. */
 bool base_watch__lost(int fd, const char *base, char *ret, size_t size);
 /* Report it to the system's log, as our own log may have been in the base. */
-void base_watch__tell(const char *gone);
+void base_watch__report(const char *gone);
 
 #endif

@@ -240,7 +240,7 @@ static int find_place(struct control *c, size_t *ret)
 }
 
 /* Refuse a connection without reading its request. */
-static void turn_away(int fd, const char *why)
+static void refuse_connection(int fd, const char *why)
 {
 	char text[256];
 	int n = snprintf(text, sizeof(text), "{\"ok\": false, \"error\": \"%s\"}\n", why);
@@ -260,8 +260,9 @@ static void accept_without_room(struct control *c)
 	c->spare = -1;
 	fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd >= 0) {
-		turn_away(fd, "the daemon has no file descriptors left: try again, or raise its "
-			      "limit (LimitNOFILE=)");
+		refuse_connection(
+			fd, "the daemon has no file descriptors left: try again, or raise its "
+			    "limit (LimitNOFILE=)");
 		close(fd);
 	} else {
 		c->paused = true;
@@ -282,7 +283,7 @@ static void accept_client(struct control *c)
 	if (fd < 0 || !peer_allowed(fd))
 		return;
 	if (find_place(c, &i)) {
-		turn_away(fd, "too many commands wait for the daemon already");
+		refuse_connection(fd, "too many commands wait for the daemon already");
 		return;
 	}
 	cl = calloc(1, sizeof(*cl));

@@ -152,7 +152,7 @@ static bool on_incident(struct incident *inc, bool first, void *arg)
 	notify_retainer(d);
 	if (first) {
 		log_incident(d, inc);
-		session_events__tell_dump(d, inc);
+		session_events__report_dump(d, inc);
 		requests__answer_dump(d, inc);
 	}
 	if (first && !code)
@@ -380,7 +380,7 @@ static void on_base_event(struct daemon *d)
 	if (d->stop || !base_watch__lost(d->base_watch, d->base.path, gone, sizeof(gone)))
 		return;
 	log_error("%s was removed: recording ends, since no command can reach the daemon", gone);
-	base_watch__tell(gone);
+	base_watch__report(gone);
 	snprintf(d->stopped_by, sizeof(d->stopped_by), "as its base was removed");
 	d->stop = true;
 }

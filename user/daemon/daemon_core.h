@@ -68,7 +68,7 @@ void session_events__process(struct daemon *d);
 void session_events__end_full(struct daemon *d);
 
 /* Report the files of @inc in the output of their sessions. They are complete. */
-void session_events__tell_dump(const struct daemon *d, const struct incident *inc);
+void session_events__report_dump(const struct daemon *d, const struct incident *inc);
 
 /* Dump all sessions when the daemon ends, if perf daemon would do so. */
 void session_events__dump_last(struct daemon *d);

@@ -77,7 +77,7 @@ static bool next_job(struct dumper *d, bool wait, struct incident **ret)
 	return d->inc;
 }
 
-static void tell_end(struct dumper *d, const struct err *why)
+static void report_plain_end(struct dumper *d, const struct err *why)
 {
 	char text[sizeof(why->msg) + 1];
 
@@ -105,7 +105,7 @@ static void run_plain(struct dumper *d)
 
 	for (;;) {
 		if (!plain_recorder__step(d->plain, d->plain_wake, &why) && why.msg[0])
-			tell_end(d, &why);
+			report_plain_end(d, &why);
 		if (!next_job(d, false, &inc))
 			break;
 		if (!inc)

@@ -163,7 +163,7 @@ static struct incident *find_to_merge(struct incident_pool *p, const struct acti
 	return NULL;
 }
 
-static void merge_into(struct incident *inc, const struct incident_trigger *it)
+static void incident_merge(struct incident *inc, const struct incident_trigger *it)
 {
 	size_t n = inc->n_merged;
 
@@ -218,14 +218,14 @@ void incident_pool__trigger(struct incident_pool *p, struct active_set *g, size_
 	inc = find_to_join(p, g, &it);
 	if (inc && inc->n_triggers == INCIDENT_TRIGGERS_MAX && !(sessions & ~inc->sessions)) {
 		counters->merged++; /* no room for its marker */
-		merge_into(inc, &it);
+		incident_merge(inc, &it);
 	} else if (inc && inc->n_triggers < INCIDENT_TRIGGERS_MAX) {
 		counters->joined++;
 		join_incident(p, inc, &it, sessions);
 	} else if (!(t->flags & FRBPF_TRIGGER_ESCALATED) &&
 		   (inc = find_to_merge(p, g, &it, &it.rule))) {
 		counters->merged++;
-		merge_into(inc, &it);
+		incident_merge(inc, &it);
 	} else if (dump_limiter__free_at(&counters->dumps, &it.rule->max_dumps) > t->time ||
 		   dump_limiter__free_at(&p->dumps, &g->rules->daemon.max_dumps) > t->time) {
 		counters->capped++;
@@ -431,7 +431,8 @@ bool incident_pool__next_cap(struct incident_pool *p, struct active_set *g, uint
 }
 
 /* A forbidden transition is a bug: log it, so that the wrong state does not go unnoticed. */
-static void move_on(struct incident *inc, enum incident_state from, enum incident_state to)
+static void incident_set_state(struct incident *inc, enum incident_state from,
+			       enum incident_state to)
 {
 	if (inc->state != from)
 		log_error("bug: incident %llu goes from state %d to %d, not from %d",
@@ -441,12 +442,12 @@ static void move_on(struct incident *inc, enum incident_state from, enum inciden
 
 void incident_pool__frozen(struct incident *inc, size_t parts)
 {
-	move_on(inc, INCIDENT_FREEZING, INCIDENT_FROZEN);
+	incident_set_state(inc, INCIDENT_FREEZING, INCIDENT_FROZEN);
 	memset(inc->results, 0, sizeof(inc->results));
 	inc->writing = parts;
 	if (parts)
 		return;
-	move_on(inc, INCIDENT_FROZEN, INCIDENT_WRITTEN);
+	incident_set_state(inc, INCIDENT_FROZEN, INCIDENT_WRITTEN);
 	inc->manifest_stale = true;
 }
 
@@ -454,7 +455,7 @@ bool incident_pool__part_written(struct incident *inc)
 {
 	if (--inc->writing)
 		return false;
-	move_on(inc, INCIDENT_FROZEN, INCIDENT_WRITTEN);
+	incident_set_state(inc, INCIDENT_FROZEN, INCIDENT_WRITTEN);
 	inc->manifest_stale = true;
 	return true;
 }
@@ -473,7 +474,7 @@ struct active_set *incident_pool__let_go(struct incident *inc,
 	}
 	inc->active = NULL;
 	inc->name[0] = '\0';
-	move_on(inc, INCIDENT_WRITTEN, INCIDENT_FREE);
+	incident_set_state(inc, INCIDENT_WRITTEN, INCIDENT_FREE);
 	return g;
 }
 

@@ -63,7 +63,7 @@ static void raise_fd_limit(void)
 }
 
 /* Under p->own.lock. */
-static void own_processes__tell(struct parts *p)
+static void own_processes__pass_on(struct parts *p)
 {
 	pid_t all[KEEPER_PROCESSES_MAX + 1 + EXPLAINER_PIDS];
 	size_t n = p->own.n_examiner;
@@ -86,7 +86,7 @@ static void own_examiner(const pid_t *pids, size_t n, void *arg)
 	pthread_mutex_lock(&p->own.lock);
 	p->own.n_examiner = n < KEEPER_PROCESSES_MAX ? n : KEEPER_PROCESSES_MAX;
 	memcpy(p->own.examiner, pids, p->own.n_examiner * sizeof(*pids));
-	own_processes__tell(p);
+	own_processes__pass_on(p);
 	pthread_mutex_unlock(&p->own.lock);
 }
 
@@ -94,7 +94,7 @@ void parts__own_explainer(struct parts *p, const pid_t pids[static EXPLAINER_PID
 {
 	pthread_mutex_lock(&p->own.lock);
 	memcpy(p->own.explainer, pids, sizeof(p->own.explainer));
-	own_processes__tell(p);
+	own_processes__pass_on(p);
 	pthread_mutex_unlock(&p->own.lock);
 }
 

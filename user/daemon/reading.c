@@ -54,7 +54,7 @@ static void on_cpu_limit(int sig)
 }
 
 /* Mention the limit of memory, if the command failed near it. */
-static void tell_memory(int status, void *arg)
+static void print_memory_limit(int status, void *arg)
 {
 	struct rlimit limit;
 	struct rusage used;
@@ -72,7 +72,7 @@ int reading__begin_command(void)
 
 	if (!err && !IS_SANITIZED)
 		err = limit__set(RLIMIT_DATA, COMMAND_DATA);
-	if (!err && (signal(SIGXCPU, on_cpu_limit) == SIG_ERR || on_exit(tell_memory, NULL)))
+	if (!err && (signal(SIGXCPU, on_cpu_limit) == SIG_ERR || on_exit(print_memory_limit, NULL)))
 		err = -EINVAL;
 	return err ?: confine__reader(NULL, 0);
 }

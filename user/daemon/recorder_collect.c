@@ -227,7 +227,7 @@ void recorder__wait_saved(void *arg, const struct incident *inc)
 }
 
 /* Returns ns until there may be more to report. */
-static uint64_t tell_triggers(struct recorder *r)
+static uint64_t notify_triggers(struct recorder *r)
 {
 	uint64_t begun, since, now = now_ns();
 	bool fired;
@@ -267,7 +267,7 @@ uint64_t recorder__collect(struct recorder *r, recorder_collect_fn fn, void *arg
 	uint64_t next, wait;
 
 	event_fd__drain(r->progress);
-	next = tell_triggers(r);
+	next = notify_triggers(r);
 	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
 		struct incident *inc = r->pool.v[i];
 		bool written;

@@ -146,7 +146,8 @@ static const struct ruleset *in_force(const struct rulebook *b)
 /* ---- making rules ---- */
 
 /* Count dumps of earlier daemons. @g is not in force yet. */
-static void count_in(struct rulebook *b, struct active_set *g, const struct saved_state *past)
+static void restore_dump_counts(struct rulebook *b, struct active_set *g,
+				const struct saved_state *past)
 {
 	struct dump_limiter all = { .begun = 0 };
 	uint64_t now = now_ns();
@@ -196,7 +197,7 @@ static void dump_leaving(struct rulebook *b, const struct active_set *g)
 }
 
 /* Let the sessions' processes open their fifos and run their commands. */
-static void let_sessions_go(const struct active_set *g)
+static void release_sessions(const struct active_set *g)
 {
 	for (size_t i = 0; i < g->n_dumpers; i++) {
 		if (g->dumpers[i]->proxy)
@@ -240,12 +241,12 @@ static int put_in_force(struct rulebook *b, struct ruleset *rs, struct plan *pla
 	}
 	overlay__apply_mutes(b->overlay, g);
 	if (past)
-		count_in(b, g, past);
+		restore_dump_counts(b, g, past);
 	dump_leaving(b, g);
 	code = recorder__put_in_force(b->recorder, g, err);
 	if (code)
 		return code;
-	let_sessions_go(recorder__active_set(b->recorder));
+	release_sessions(recorder__active_set(b->recorder));
 	watch_targets(b, recorder__active_set(b->recorder));
 	return 0;
 }

@@ -141,7 +141,7 @@ void session_events__process(struct daemon *d)
 }
 
 /* Uses perf record's messages, as its users wait for them. */
-void session_events__tell_dump(const struct daemon *d, const struct incident *inc)
+void session_events__report_dump(const struct daemon *d, const struct incident *inc)
 {
 	char text[1024];
 

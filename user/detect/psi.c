@@ -217,7 +217,7 @@ static void on_retry(void *arg, uint32_t events)
 }
 
 /* The cgroup was removed, which ends its triggers. A restarted service gets a new cgroup. */
-static void psi_lose(struct psi *p)
+static void psi_lost_cgroup(struct psi *p)
 {
 	psi_unwatch(p);
 	set_retry(p, RETRY_NS);
@@ -228,7 +228,7 @@ static bool take_reading(struct psi *p, uint32_t events, uint64_t *ret_now)
 	uint64_t total;
 
 	if (events & EPOLLERR) {
-		psi_lose(p);
+		psi_lost_cgroup(p);
 		return false;
 	}
 	*ret_now = now_ns();

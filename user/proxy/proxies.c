@@ -109,7 +109,7 @@ static void remove_proxy(struct proxies *p, struct proxy *x)
 }
 
 /* The socket was closed, so the process has ended or is about to. */
-static void bury_proxy(struct proxies *p, struct proxy *x)
+static void reap_proxy(struct proxies *p, struct proxy *x)
 {
 	close(TAKE_FD(x->sock));
 	while (waitpid(x->pid, NULL, 0) < 0 && errno == EINTR)
@@ -320,7 +320,7 @@ static bool process_one(struct proxies *p, struct proxy *x, proxies_fn fn, void 
 	known = x->refs && !x->over;
 	x->over = true;
 	x->refs++; /* keeps the object during the callback */
-	bury_proxy(p, x);
+	reap_proxy(p, x);
 	pthread_mutex_unlock(&p->lock);
 	if (known)
 		fn(x, PROXY_STOP, NULL, arg);
@@ -375,7 +375,7 @@ void proxies__free(struct proxies *p)
 		x->refs = 0;
 		if (x->sock >= 0) {
 			await_end(x, until);
-			bury_proxy(p, x);
+			reap_proxy(p, x);
 		} else {
 			remove_proxy(p, x);
 		}

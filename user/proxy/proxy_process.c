@@ -127,7 +127,7 @@ static _Noreturn void end_process(struct proxy_process *p)
 }
 
 /* Send to the daemon. If that is gone, so are we. */
-static void tell_daemon(struct proxy_process *p, enum proxy_op op, const char *text)
+static void send_to_daemon(struct proxy_process *p, enum proxy_op op, const char *text)
 {
 	int err = proxy_message__send(p->sock, op, text);
 
@@ -156,7 +156,7 @@ static int open_fifo(struct proxy_process *p, const char *name)
 	if (!err)
 		return fd;
 	snprintf(why, sizeof(why), "no fifo '%s': %s", name, strerror(err));
-	tell_daemon(p, PROXY_TROUBLE, why);
+	send_to_daemon(p, PROXY_TROUBLE, why);
 	if (fd >= 0)
 		close(fd);
 	return -1;
@@ -171,11 +171,11 @@ static void start_command(struct proxy_process *p)
 				   O_NONBLOCK,
 			   0600);
 	if (p->output < 0)
-		tell_daemon(p, PROXY_TROUBLE, "no file 'output'");
+		send_to_daemon(p, PROXY_TROUBLE, "no file 'output'");
 	p->ack = open_fifo(p, "ack");
 	p->control = open_fifo(p, "control");
 	if (p->go >= 0 && write(p->go, "", 1) != 1)
-		tell_daemon(p, PROXY_TROUBLE, "the command does not start");
+		send_to_daemon(p, PROXY_TROUBLE, "the command does not start");
 	cleanup_close(&p->go);
 	p->go = -1;
 }
@@ -203,14 +203,14 @@ static void obey_line(struct proxy_process *p, const char *line)
 	for (size_t i = 0; i < ARRAY_SIZE(others) && !known; i++)
 		known = is_command(line, others[i]);
 	if (known)
-		tell_daemon(p, PROXY_CONTROL, line);
+		send_to_daemon(p, PROXY_CONTROL, line);
 	else if (is_command(line, "snapshot"))
-		tell_daemon(p, PROXY_DUMP, "snapshot");
+		send_to_daemon(p, PROXY_DUMP, "snapshot");
 	else if (is_command(line, "stop"))
-		tell_daemon(p, PROXY_STOP, "stop");
+		send_to_daemon(p, PROXY_STOP, "stop");
 	if (!known && (is_command(line, "snapshot") || is_command(line, "stop")))
-		tell_daemon(p, PROXY_CONTROL,
-			    "ping"); /* acknowledged after the daemon has received it */
+		send_to_daemon(p, PROXY_CONTROL,
+			       "ping"); /* acknowledged after the daemon has received it */
 }
 
 /*
@@ -264,7 +264,7 @@ static void on_child(struct proxy_process *p)
 		snprintf(why, sizeof(why), "its command was killed (signal %d)", WTERMSIG(status));
 	else
 		snprintf(why, sizeof(why), "its command exited, status=%d", WEXITSTATUS(status));
-	tell_daemon(p, PROXY_EXITED, why);
+	send_to_daemon(p, PROXY_EXITED, why);
 }
 
 static void on_signal(struct proxy_process *p)
@@ -276,9 +276,9 @@ static void on_signal(struct proxy_process *p)
 	if (si.ssi_signo == SIGCHLD)
 		on_child(p);
 	else if (si.ssi_signo == SIGUSR2)
-		tell_daemon(p, PROXY_DUMP, "SIGUSR2");
+		send_to_daemon(p, PROXY_DUMP, "SIGUSR2");
 	else
-		tell_daemon(p, PROXY_STOP, si.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM");
+		send_to_daemon(p, PROXY_STOP, si.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM");
 }
 
 static void on_message(struct proxy_process *p)

@@ -270,7 +270,7 @@ static int pmu_event(struct event_parser *p, struct part name)
 /*
  * Parse @first:@second as a tracepoint or TYPE:CONFIG; else it is a misspelt event with modifiers.
  */
-static int two_halves(struct event_parser *p, struct part first, struct part second)
+static int parse_two_parts(struct event_parser *p, struct part first, struct part second)
 {
 	uint64_t type, config;
 	char near[64];
@@ -306,12 +306,12 @@ static int parse_event_head(struct event_parser *p)
 
 	if (err == -ENOENT && two) {
 		three = part__cut(second, ':', &second, &third);
-		err = two_halves(p, first, second);
+		err = parse_two_parts(p, first, second);
 	} else if (!err && two && p->spec->attr.type == PERF_TYPE_RAW &&
 		   !part__only_modifiers(second)) {
 		/* "ras:mc_event": a tracepoint, although "ras" looks like a raw config */
 		three = part__cut(second, ':', &second, &third);
-		err = two_halves(p, first, second);
+		err = parse_two_parts(p, first, second);
 	} else {
 		three = two;
 		third = second;

@@ -29,7 +29,7 @@ static int switch_event(struct session *s, size_t e, bool on)
 	return err;
 }
 
-static bool all_off(const struct session *s)
+static bool all_events_disabled(const struct session *s)
 {
 	for (size_t e = 0; e < s->events->n; e++) {
 		if (!s->off[e])
@@ -54,7 +54,7 @@ int session__switch(struct session *s, const char *name, bool on)
 		err = err == -ENOENT ? 0 : err;
 		err = switch_event(s, e, on) ?: err;
 	}
-	off = all_off(s);
+	off = all_events_disabled(s);
 	if (off && !s->off_since)
 		s->off_since = now_ns();
 	for (size_t c = 0; !off && s->off_since && c < s->n_cpus; c++)

@@ -404,7 +404,7 @@ int ruleset__parse_damaged(struct source_text *src, struct diags *d, struct rule
 }
 
 /* Return @rs, or discard it if there are more errors than @errors. */
-static int take_sound(struct ruleset *rs, size_t errors, struct diags *d, struct ruleset **ret)
+static int take_if_valid(struct ruleset *rs, size_t errors, struct diags *d, struct ruleset **ret)
 {
 	if (d->n_errors > errors) {
 		ruleset__discard(rs, d);
@@ -420,7 +420,7 @@ int ruleset__parse(struct source_text *src, struct diags *d, struct ruleset **re
 	struct ruleset *rs;
 	int err = ruleset__parse_damaged(src, d, &rs);
 
-	return err ?: take_sound(rs, errors, d, ret);
+	return err ?: take_if_valid(rs, errors, d, ret);
 }
 
 int ruleset__extend(struct ruleset *rs, struct source_text *src, struct diags *d)
@@ -468,7 +468,7 @@ int ruleset__load(const char *list, struct diags *d, struct ruleset **ret)
 	struct ruleset *rs;
 	int err = ruleset__load_damaged(list, d, &rs);
 
-	return err ?: take_sound(rs, errors, d, ret);
+	return err ?: take_if_valid(rs, errors, d, ret);
 }
 
 void ruleset__discard(struct ruleset *rs, struct diags *d)

@@ -59,7 +59,7 @@ static int parse_threshold_op(struct when_parser *p)
 }
 
 /* Get what follows the duration, as in "20ms garbage". len 0: the duration itself is wrong. */
-static struct span behind_duration(const struct when_parser *p, struct span span)
+static struct span span_after_duration(const struct when_parser *p, struct span span)
 {
 	struct when_parser q = *p;
 	const char *why;
@@ -95,7 +95,7 @@ static int parse_threshold_duration(struct when_parser *p, uint64_t *ret)
 	if (!span.len)
 		return diags__error(p->d, p->src, (struct span){ p->end, 0 },
 				    "a duration is expected after '>', such as 20ms");
-	behind = behind_duration(p, span);
+	behind = span_after_duration(p, span);
 	return behind.len ? refuse_after_threshold(p, behind) : check_threshold(p, span, ret);
 }
 

@@ -73,7 +73,7 @@ int child_user__find(const char *name, struct child_user *ret, struct err *err)
  * push input into the terminal (TIOCSTI). The shell would execute it with the caller's rights after
  * frbpf has ended. Where system calls cannot be filtered, the command gets no terminal.
  */
-static int give_up_typing(void)
+static int forbid_terminal_input(void)
 {
 	_cleanup_close_ int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
 	struct call_filter f;
@@ -104,7 +104,7 @@ static int become_user(const struct child_user *user)
 
 	if (!user->change || (geteuid() != 0 && geteuid() == user->uid))
 		return 0;
-	err = user->uid ? give_up_typing() : 0;
+	err = user->uid ? forbid_terminal_input() : 0;
 	if (err)
 		return err;
 	if (initgroups(user->name, user->gid) || setresgid(user->gid, user->gid, user->gid) ||

@@ -30,7 +30,7 @@ struct incident_question {
 /* Fill in the question @q from the manifest, which stays unchanged. */
 static int read_question(json_t *manifest, void *q)
 {
-	why_incident__tell(manifest, q);
+	why_incident__fill_question(manifest, q);
 	return 0;
 }
 

@@ -30,7 +30,7 @@ void merge_events__free(struct merge_events *m);  /* NULL is legal */
 int merge_events__add(struct merge_events *m, struct merge_input *in, struct err *err);
 
 /*
- * Get the attributes for the writer, the markers of frbpf and the side band last. Settles the
+ * Get the attributes for the writer, the markers of frbpf and the side band last. Fixes the
  * order: call it once, after all files were added. The attributes belong to @m and refer to the
  * files. 0 or -ENOMEM.
  */

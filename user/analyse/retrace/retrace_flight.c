@@ -133,7 +133,7 @@ void retraced__set_text(struct retraced *e, uint32_t field, const char *text)
 	e->unknown[0] &= ~(1U << field);
 }
 
-int want__tell(struct want *w, uint64_t begin, uint64_t time, struct retraced *e)
+int want__report(struct want *w, uint64_t begin, uint64_t time, struct retraced *e)
 {
 	uint64_t value = time > begin ? time - begin : 0;
 
@@ -144,7 +144,7 @@ int want__tell(struct want *w, uint64_t begin, uint64_t time, struct retraced *e
 }
 
 /* Report what still lasts. */
-static int flight_tell_pending(struct want *w, const struct flight *f)
+static int flight_report_pending(struct want *w, const struct flight *f)
 {
 	struct retraced e;
 
@@ -163,7 +163,7 @@ static int flight_tell_pending(struct want *w, const struct flight *f)
 		retraced__set(&e, FRBPF_RECLAIM_ORDER, f->args[STALL_ORDER][0]);
 		retraced__set(&e, FRBPF_RECLAIM_GFP, f->args[STALL_GFP][0]);
 	}
-	return want__tell(w, f->begin, f->begin + w->w.pending + 1, &e);
+	return want__report(w, f->begin, f->begin + w->w.pending + 1, &e);
 }
 
 int flights__pass(struct want *w, uint64_t time)
@@ -176,7 +176,7 @@ int flights__pass(struct want *w, uint64_t time)
 	HASH_ITER (hh, w->flights, f, next) {
 		if (time - f->begin <= w->w.pending)
 			return 0;
-		err = flight_tell_pending(w, f);
+		err = flight_report_pending(w, f);
 		if (err)
 			return err;
 		HASH_DEL(w->flights, f);

@@ -178,7 +178,7 @@ void retraced__set_text(struct retraced *e, uint32_t field, const char *text);
  * Report something that lasted from @begin to @time; for a hit the two are equal. The values of the
  * event must be in *e. 0 or negative errno, that of take().
  */
-int want__tell(struct want *w, uint64_t begin, uint64_t time, struct retraced *e);
+int want__report(struct want *w, uint64_t begin, uint64_t time, struct retraced *e);
 
 static inline bool tapped__number(const struct tapped *t, const struct format_field *f,
 				  uint64_t *ret)

@@ -94,7 +94,7 @@ static int wait_end(const struct tapped *t, struct flight *f, const struct retra
 	set_cpu(t, &e);
 	if (w->w.source == FRBPF_SOURCE_OFFCPU)
 		retraced__set(&e, FRBPF_FIELD_STATE, state);
-	return want__tell(w, begin, t->s->time, &e);
+	return want__report(w, begin, t->s->time, &e);
 }
 
 /*
@@ -202,7 +202,7 @@ static int sample_wake(const struct tapped *t)
 
 /* ---- system calls ---- */
 
-static int call_tell(const struct tapped *t, struct flight *f, uint64_t end, int64_t ret)
+static int call_report(const struct tapped *t, struct flight *f, uint64_t end, int64_t ret)
 {
 	struct want *w = t->tap->want;
 	uint32_t error = ret < 0 && ret >= -MAX_ERRNO ? -ret : 0;
@@ -218,7 +218,7 @@ static int call_tell(const struct tapped *t, struct flight *f, uint64_t end, int
 	e.error = error;
 	retraced__set(&e, FRBPF_FIELD_RET, ret);
 	retraced__set(&e, FRBPF_FIELD_SYSCALL, call.number);
-	return want__tell(w, call.begin, end, &e);
+	return want__report(w, call.begin, end, &e);
 }
 
 static int sample_call_begin(const struct tapped *t)
@@ -239,7 +239,7 @@ static int sample_call_begin(const struct tapped *t)
 			f->left = 0;
 			return 0;
 		}
-		err = call_tell(t, f, f->left, -EINTR);
+		err = call_report(t, f, f->left, -EINTR);
 		if (err)
 			return err;
 	}
@@ -268,7 +268,7 @@ static int sample_call_end(const struct tapped *t)
 		return 0;
 	}
 	retrace_task__running(t, &f->task); /* under its current name: the call may be execve */
-	return call_tell(t, f, t->s->time, ret);
+	return call_report(t, f, t->s->time, ret);
 }
 
 /* ---- block requests ---- */
@@ -351,7 +351,7 @@ static int sample_request_end(const struct tapped *t)
 	retraced__set(&e, FRBPF_BLKIO_BYTES, rq.done * 512);
 	if (tapped__text(t, &fields[RQ_FLAGS], rwbs, sizeof(rwbs)))
 		retraced__set(&e, FRBPF_BLKIO_OP, request_op(rwbs));
-	return want__tell(w, rq.begin, t->s->time, &e);
+	return want__report(w, rq.begin, t->s->time, &e);
 }
 
 static int sample_request_merged(const struct tapped *t)
@@ -404,7 +404,7 @@ static int sample_irq_end(const struct tapped *t)
 		e.key = number;
 	else
 		retraced__set_text(&e, FRBPF_HARDIRQ_NAME, irq.task.process);
-	return want__tell(t->tap->want, irq.begin, t->s->time, &e);
+	return want__report(t->tap->want, irq.begin, t->s->time, &e);
 }
 
 static int sample_stall_begin(const struct tapped *t)
@@ -439,7 +439,7 @@ static int sample_stall_end(const struct tapped *t)
 	retraced__set(&e, FRBPF_RECLAIM_GFP, stall.args[STALL_GFP][0]);
 	retraced__set(&e, FRBPF_RECLAIM_SCOPE, t->tap->layout->number);
 	retraced__set(&e, FRBPF_RECLAIM_PAGES, tapped_number_or_0(t, &t->tap->fields[STALL_PAGES]));
-	return want__tell(t->tap->want, stall.begin, t->s->time, &e);
+	return want__report(t->tap->want, stall.begin, t->s->time, &e);
 }
 
 /* ---- tracepoints by name ---- */
@@ -474,7 +474,7 @@ static int sample_hit(const struct tapped *t)
 	retraced__init(&e, &subject, &current);
 	set_cpu(t, &e);
 	set_args(t, &e);
-	return want__tell(w, t->s->time, t->s->time, &e);
+	return want__report(w, t->s->time, t->s->time, &e);
 }
 
 static bool span_key(const struct tapped *t, const char *const *names, uint64_t *key)
@@ -563,7 +563,7 @@ static int sample_span_end(const struct tapped *t)
 		e.unknown[0] &= ~(1U << (FRBPF_FIELD_ARG + i));
 	}
 	set_args(t, &e);
-	return want__tell(w, begin, t->s->time, &e);
+	return want__report(w, begin, t->s->time, &e);
 }
 
 static const struct {

@@ -98,7 +98,8 @@ static enum why_affinity affinity_of(const char *cpus)
 	return cpus[strcspn(cpus, "-,")] ? WHY_AFFINITY_SEVERAL : WHY_AFFINITY_ONE;
 }
 
-static void tell_of_trigger(const json_t *manifest, const json_t *trigger, struct why_question *q)
+static void question_of_trigger(const json_t *manifest, const json_t *trigger,
+				struct why_question *q)
 {
 	const char *policy = text_of(json_object_get(trigger, "state"), "policy");
 	const char *comm = text_of(json_object_get(trigger, "subject"), "comm");
@@ -117,7 +118,7 @@ static uint64_t time_of(const json_t *trigger)
 	return manifest_number(json_object_get(trigger, "time"), "monotonic_ns");
 }
 
-void why_incident__tell(const json_t *manifest, struct why_question *q)
+void why_incident__fill_question(const json_t *manifest, struct why_question *q)
 {
 	static const char *const lists[] = { "triggers", "merged" };
 	const json_t *t;
@@ -126,7 +127,7 @@ void why_incident__tell(const json_t *manifest, struct why_question *q)
 	for (size_t k = 0; k < ARRAY_SIZE(lists); k++)
 		json_array_foreach (json_object_get(manifest, lists[k]), i, t)
 			if (time_of(t) == q->to)
-				tell_of_trigger(manifest, t, q);
+				question_of_trigger(manifest, t, q);
 }
 
 /* Ask, with what is known in @q from sources other than events. */
@@ -159,7 +160,7 @@ int why_incident__ask(const json_t *manifest, const char *base, struct err *err,
 			       "--tid TID asks about a task");
 	if (why__new(&w))
 		return err_set(err, -ENOMEM, "out of memory");
-	tell_of_trigger(manifest, t, &q);
+	question_of_trigger(manifest, t, &q);
 	code = add_dumps(w, manifest, base, err);
 	code = code
 		       ?: why_ask(w, manifest_number(subject, "tid"), time_of(t),

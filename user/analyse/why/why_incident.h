@@ -22,7 +22,7 @@ int why_incident__ask_dump(const char *path, struct err *err, struct why **ret);
  * Fill @q with what @manifest knows, beyond events, about the subject of the trigger at @q->to:
  * quota, owner, policy.
  */
-void why_incident__tell(const json_t *manifest, struct why_question *q);
+void why_incident__fill_question(const json_t *manifest, struct why_question *q);
 
 /*
  * The verdict as it is stored in a manifest, see why_json__verdict(). Without a verdict: an object

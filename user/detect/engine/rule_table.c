@@ -178,7 +178,7 @@ static void insert_rule(struct frbpf_rule *rules, const struct when **whens, siz
 }
 
 /* Add a rule to the summary in the bank. */
-static void count_in(struct frbpf_bank *bank, const struct frbpf_rule *rule)
+static void bank_add_rule(struct frbpf_bank *bank, const struct frbpf_rule *rule)
 {
 	bool fails = rule->flags & FRBPF_RULE_FAILS;
 
@@ -242,7 +242,7 @@ int rule_table__build(const struct when *when, const struct rule_conf *rules, si
 		for (uint32_t k = 0; k < rules[i].args.n; k++)
 			ret->args[rules[i].args.v[k].slot] = &rules[i].args.v[k];
 		insert_rule(ret->rules, whens, bank.n_rules++, &rule, &rules[i].when);
-		count_in(&bank, &rule);
+		bank_add_rule(&bank, &rule);
 	}
 	ret->bank = bank;
 	prefilter__make(ret->rules, bank.n_rules, ret->patterns, wide_fields(ret),

@@ -121,7 +121,7 @@ static bool count_sessions(const struct kept *k, const struct retention_limits *
 }
 
 /* Set over_quota. @v is sorted by time. */
-static void look_at_session_quotas(struct kept *v, size_t n, const struct retention_limits *l)
+static void apply_session_quotas(struct kept *v, size_t n, const struct retention_limits *l)
 {
 	uint32_t newer[RETENTION_QUOTAS_MAX] = { 0 };
 
@@ -144,7 +144,8 @@ static bool is_too_old(const struct kept *k, const struct retention_limits *l, u
 	return l->max_age && (int64_t)(base_now - k->time) > (int64_t)l->max_age;
 }
 
-static const char *too_much(const struct retention_limits *l, uint64_t incidents, uint64_t bytes)
+static const char *limit_exceeded(const struct retention_limits *l, uint64_t incidents,
+				  uint64_t bytes)
 {
 	if (l->max_size && bytes > l->max_size)
 		return "max-size";
@@ -211,7 +212,7 @@ static void choose_incidents(struct kept *v, size_t n, const struct retention_li
 		if (v[i].over_quota && !v[i].why)
 			choose_one(&v[i], "switch-max-files", &incidents, &bytes);
 	for (size_t i = 0; i < n; i++) {
-		const char *why = too_much(l, incidents, bytes);
+		const char *why = limit_exceeded(l, incidents, bytes);
 
 		if (!why || v[i].why || v[i].rank == RANK_NEWEST)
 			continue;
@@ -241,9 +242,9 @@ static int log_removals(const struct base_dir *b, const struct kept *v, size_t n
 }
 
 /* Unmark busy incidents, and find the time when the next one is too old. */
-static void look_ahead(struct kept *v, size_t n, const struct retention_limits *l,
-		       uint64_t base_now, char (*busy)[INCIDENT_NAME_SIZE], size_t n_busy,
-		       struct retention_report *ret)
+static void plan_next_removal(struct kept *v, size_t n, const struct retention_limits *l,
+			      uint64_t base_now, char (*busy)[INCIDENT_NAME_SIZE], size_t n_busy,
+			      struct retention_report *ret)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint64_t end = v[i].time + l->max_age;
@@ -264,7 +265,7 @@ static void apply_limits(const struct base_scan *s, struct kept *v, size_t n,
 	uint64_t base_now = base_clock__now(s->b);
 
 	choose_incidents(v, n, l, ret->bytes, base_now);
-	look_ahead(v, n, l, base_now, busy, n_busy, ret);
+	plan_next_removal(v, n, l, base_now, busy, n_busy, ret);
 	log_removals(s->b, v, n); /* incidents are removed even if this fails, as on a full disk */
 	for (size_t i = 0; i < n; i++) {
 		if (!v[i].why || !remove_incident(s, v[i].inc, ret))
@@ -303,7 +304,7 @@ static size_t list_kept(const struct base_scan *s, struct kept *v, uint64_t now,
 		read_kept(s, now, &v[i]);
 	qsort(v, n, sizeof(*v), by_time);
 	rank_all(v, n);
-	look_at_session_quotas(v, n, l);
+	apply_session_quotas(v, n, l);
 	qsort(v, n, sizeof(*v), by_rank);
 	return n;
 }

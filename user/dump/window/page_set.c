@@ -125,7 +125,8 @@ static const uint64_t *record_end(const struct perf_event_header *h)
 }
 
 /* The words after the period: the callchain, or what follows; NULL: outside the record. */
-static const uint64_t *behind_period(const struct page_event *e, const struct perf_event_header *h)
+static const uint64_t *words_after_period(const struct page_event *e,
+					  const struct perf_event_header *h)
 {
 	const uint64_t *end = record_end(h);
 	const uint64_t *at = (const uint64_t *)h + 5; /* header, id, ip, pid and tid, time */
@@ -150,7 +151,7 @@ static const uint64_t *sample_callchain(const struct page_event *e,
 
 	if (!(e->sample_type & PERF_SAMPLE_CALLCHAIN))
 		return NULL;
-	at = behind_period(e, h);
+	at = words_after_period(e, h);
 	if (!at || *at > (uint64_t)(record_end(h) - at - 1))
 		return NULL;
 	*ret_n = *at;
@@ -166,7 +167,7 @@ const void *page_set__raw(struct page_set *p, const struct perf_event_header *h,
 
 	if (!e || !(e->sample_type & PERF_SAMPLE_RAW))
 		return NULL;
-	at = behind_period(e, h);
+	at = words_after_period(e, h);
 	if (e->sample_type & PERF_SAMPLE_CALLCHAIN) {
 		chain = sample_callchain(e, h, &n);
 		at = chain ? chain + n : NULL;

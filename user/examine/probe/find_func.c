@@ -159,7 +159,7 @@ static bool is_cxx(const char *name)
 }
 
 /* Compilers emit up to three variants of a constructor or destructor, under one C++ name. */
-static bool all_the_same(const struct search *s)
+static bool are_variants_of_one(const struct search *s)
 {
 	_cleanup_free_ char *first = demangler__run(s->demangler, s->found->v[0].name);
 
@@ -184,7 +184,7 @@ static int search_function(struct elf_file *f, struct search *s, struct err *err
 	if (s->too_many)
 		return err_set(err, -E2BIG, "%s has more than %d functions '%s'", elf_file__name(f),
 			       FUNCS_MAX, s->name);
-	return s->demangler && !all_the_same(s) ? several_functions(f, s, err) : 0;
+	return s->demangler && !are_variants_of_one(s) ? several_functions(f, s, err) : 0;
 }
 
 int funcs__find(struct elf_file *f, const char *name, const struct demangler *demangler,

@@ -20,7 +20,7 @@ static bool begins_with_any(const char *s, const char *const *v, size_t n)
 }
 
 /* Is the function in every stack of a switched-out task, or of a system call? */
-static bool says_nothing(const struct run_frame *f)
+static bool frame_is_common(const struct run_frame *f)
 {
 	static const char *const common[] = {
 		"__traceiter_sched_switch",
@@ -57,7 +57,7 @@ static int add_frames(const struct run_stack *s, struct buf *b)
 		const struct run_frame *f = &s->frames[i];
 		bool first = !kernel && !user;
 
-		if (says_nothing(f))
+		if (frame_is_common(f))
 			continue;
 		if (f->kernel ? kernel >= KERNEL_FRAMES : user >= USER_FRAMES) {
 			cut = true;
