@@ -151,7 +151,7 @@ static inline void let_go(struct incident *inc)
 	struct active_set *g;
 
 	inc->manifest_stale = false; /* collected before */
-	g = incident_pool__let_go(inc, remains);
+	g = incident_pool__release(inc, remains);
 	assert_non_null(g);
 	assert_int_equal(inc->state, INCIDENT_FREE);
 	active_set__unref(g);

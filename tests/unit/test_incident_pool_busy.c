@@ -189,12 +189,12 @@ static void test_trigger_while_it_is_let_go(void **state)
 	struct active_set *g;
 
 	written(w, inc);
-	assert_null(incident_pool__let_go(inc, remains)); /* its manifest is still to be written */
+	assert_null(incident_pool__release(inc, remains)); /* its manifest is still to be written */
 	assert_int_equal(inc->state, INCIDENT_WRITTEN);
 	assert_ptr_equal(inc->active, &w->active);
 	inc->manifest_stale = false;
 	inc->results[0].cpus = (struct dump_cpu *)w;
-	g = incident_pool__let_go(inc, remains);
+	g = incident_pool__release(inc, remains);
 	assert_ptr_equal(g, &w->active);
 	assert_ptr_equal(remains[0].cpus, w);
 	assert_null(inc->results[0].cpus);
@@ -242,7 +242,7 @@ static void *collector(void *arg)
 		if (inc->state == INCIDENT_WRITTEN && inc->manifest_stale)
 			inc->manifest_stale = false;
 		else if (inc->state == INCIDENT_WRITTEN)
-			g = incident_pool__let_go(inc, remains);
+			g = incident_pool__release(inc, remains);
 		pthread_mutex_unlock(&s->lock);
 		active_set__unref(g);
 	}

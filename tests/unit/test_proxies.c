@@ -193,7 +193,7 @@ static void the_fifo_is_served(void **state)
 	write_control(w, "snapshot\n");
 	listen_for(w, 2);
 	assert_int_equal(w->op, PROXY_CONTROL); /* to be acknowledged */
-	proxy__say(x, "said\n");
+	proxy__print(x, "said\n");
 	wait_for_output(w, "said\n");
 	for (int i = 0; i < 3; i++) {
 		path_of(w, ((const char *[]){ "control", "ack", "output" })[i], path);

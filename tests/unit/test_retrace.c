@@ -127,7 +127,8 @@ static void hear_cut(void *arg)
 	((struct heard *)arg)->cuts++;
 }
 
-static struct heard ask(const int *fds, size_t n, struct retrace_want w, struct retrace_told *told)
+static struct heard ask(const int *fds, size_t n, struct retrace_want w,
+			struct retrace_result *told)
 {
 	struct heard h = { .n = 0 };
 	struct retrace *m;
@@ -148,7 +149,7 @@ static struct heard ask(const int *fds, size_t n, struct retrace_want w, struct 
 	if (retrace__run(m, &err))
 		fail_msg("%s", err.msg);
 	assert_string_equal(retrace__lacks(m, id), "");
-	*told = *retrace__told(m, id);
+	*told = *retrace__result(m, id);
 	retrace__free(m);
 	return h;
 }
@@ -162,7 +163,7 @@ static uint64_t value_of(const struct retraced *m)
 static void waits_for_a_cpu(void **state)
 {
 	struct retrace_want w = { .source = FRBPF_SOURCE_RUNQLAT };
-	struct retrace_told told;
+	struct retrace_result told;
 	struct recording r;
 	struct heard h;
 	int fd;
@@ -195,7 +196,7 @@ static void waits_for_a_cpu(void **state)
 static void sleeps_in_d_and_time_off_cpu(void **state)
 {
 	struct retrace_want w = { .source = FRBPF_SOURCE_BLOCKED };
-	struct retrace_told told;
+	struct retrace_result told;
 	struct recording r;
 	struct heard h;
 	int fd;
@@ -223,7 +224,7 @@ static void sleeps_in_d_and_time_off_cpu(void **state)
 static void a_wait_whose_end_is_missing_is_none(void **state)
 {
 	struct retrace_want w = { .source = FRBPF_SOURCE_RUNQLAT };
-	struct retrace_told told;
+	struct retrace_result told;
 	struct recording r;
 	struct heard h;
 	int fd;
@@ -246,7 +247,7 @@ static void what_is_pending(void **state)
 	struct retrace_want w = { .source = FRBPF_SOURCE_OFFCPU,
 				  .least = 5 * MS,
 				  .pending = 5 * MS };
-	struct retrace_told told;
+	struct retrace_result told;
 	struct recording r;
 	struct heard h;
 	int fd;
@@ -274,7 +275,7 @@ static void what_is_pending(void **state)
 static void calls_that_a_signal_interrupts(void **state)
 {
 	struct retrace_want w = { .source = FRBPF_SOURCE_SYSCALL };
-	struct retrace_told told;
+	struct retrace_result told;
 	struct recording r;
 	struct heard h;
 	int fd;
@@ -313,7 +314,7 @@ static void spans_by_key(void **state)
 				  .n_keys = 1,
 				  .args = { "x", "y" },
 				  .arg_at_start = { true } };
-	struct retrace_told told;
+	struct retrace_result told;
 	struct recording r;
 	struct heard h;
 	int fd;
@@ -343,7 +344,7 @@ static void spans_by_key(void **state)
 static void requests_that_are_done_in_parts(void **state)
 {
 	struct retrace_want w = { .source = FRBPF_SOURCE_BLKIO_DEVICE };
-	struct retrace_told told;
+	struct retrace_result told;
 	struct recording r;
 	struct heard h;
 	int fd;
@@ -369,7 +370,7 @@ static void requests_that_are_done_in_parts(void **state)
 static void several_recordings(void **state)
 {
 	struct retrace_want w = { .source = FRBPF_SOURCE_OFFCPU };
-	struct retrace_told told;
+	struct retrace_result told;
 	struct recording r;
 	struct heard h;
 	int fds[3];

@@ -282,7 +282,7 @@ static void put_rules(struct stream *s, struct engine_test_bpf *skel)
 
 		assert_int_equal(bpf_map_update_elem(states, &i, &fresh, BPF_ANY), 0);
 		assert_int_equal(bpf_map_update_elem(suppress_times, &i, &until, BPF_ANY), 0);
-		rule_trial__hold(s->trials[i], FRBPF_CAUSE_RULE_CAP, until);
+		rule_trial__suppress(s->trials[i], FRBPF_CAUSE_RULE_CAP, until);
 	}
 	for (uint32_t i = 0; i < s->table.n_globs; i++)
 		assert_int_equal(bpf_map_update_elem(globs, &(uint32_t){ 2 * i },

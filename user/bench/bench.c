@@ -409,7 +409,7 @@ static void bench__run_all(struct bench *b)
 	do
 		bench__run_once(b, schedule__is_other(b->opts, &b->before, &b->now), false);
 	while (!b->broken && !b->ended && !b->blind &&
-	       schedule__goes_on(b->opts, &b->before, &b->now, b->wanted));
+	       schedule__continues(b->opts, &b->before, &b->now, b->wanted));
 	b->result.now = &b->now;
 	if (!b->broken && !b->ended && !b->blind)
 		bench__conclude(b);
@@ -543,8 +543,8 @@ bool schedule__enough_pairs(const struct series *other, const struct series *thi
 	return precise;
 }
 
-bool schedule__goes_on(const struct bench_opts *opts, const struct series *before,
-		       const struct series *now, size_t wanted)
+bool schedule__continues(const struct bench_opts *opts, const struct series *before,
+			 const struct series *now, size_t wanted)
 {
 	struct compare_opts compare = schedule__compare_opts(opts);
 	size_t n = now->n_runs;

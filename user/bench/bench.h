@@ -42,8 +42,8 @@ size_t schedule__wanted(const struct bench_opts *opts, const struct series *befo
 bool schedule__is_other(const struct bench_opts *opts, const struct series *before,
 			const struct series *now);
 /* Are more runs needed? */
-bool schedule__goes_on(const struct bench_opts *opts, const struct series *before,
-		       const struct series *now, size_t wanted);
+bool schedule__continues(const struct bench_opts *opts, const struct series *before,
+			 const struct series *now, size_t wanted);
 /* Do these pairs say enough, or is the maximum for @wanted pairs reached? */
 bool schedule__enough_pairs(const struct series *other, const struct series *this, size_t wanted,
 			    const struct compare_opts *opts);

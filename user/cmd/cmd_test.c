@@ -46,7 +46,7 @@ static void print_fire(const struct trial_rule *r, const struct trial_fire *f)
 	puts(f->merged ? "  in the incident before" : "");
 }
 
-static void print_outcome(const struct trial_rule *r, const struct retrace_told *told)
+static void print_outcome(const struct trial_rule *r, const struct retrace_result *result)
 {
 	const struct trial_counts *c = rule_trial__counts(r->engine);
 	bool any = false;
@@ -66,14 +66,14 @@ static void print_outcome(const struct trial_rule *r, const struct retrace_told 
 		       cause_names[i] ?: "?");
 		any = true;
 	}
-	if (!r->conf->when.hit && told->n)
-		printf("; of %" PRIu64 " values the largest is %s", told->n,
-		       units__format_duration(told->largest, value, sizeof(value)));
+	if (!r->conf->when.hit && result->n)
+		printf("; of %" PRIu64 " values the largest is %s", result->n,
+		       units__format_duration(result->largest, value, sizeof(value)));
 	putchar('\n');
 }
 
 /* Print the limits of the numbers above. */
-static void print_limits(const struct trial_rule *r, const struct retrace_told *told)
+static void print_limits(const struct trial_rule *r, const struct retrace_result *result)
 {
 	uint64_t maybe = rule_trial__counts(r->engine)->maybe;
 	const char *line = r->notes;
@@ -84,13 +84,14 @@ static void print_limits(const struct trial_rule *r, const struct retrace_told *
 		       trial_rule__fields(r, r->doubtful, text, sizeof(text))[0]
 			       ? text
 			       : "what these calls waited at");
-	if (told->open && !r->conf->when.pending)
+	if (result->open && !r->conf->when.pending)
 		printf("  unknown:  %" PRIu64 " of its source had lasted longer, and had not ended "
 		       "when the recordings did: up to %s\n",
-		       told->open, units__format_duration(told->open_largest, text, sizeof(text)));
-	if (told->given_up)
-		printf("  unknown:  %" PRIu64 " whose end was not recorded\n", told->given_up);
-	if (told->stand_in)
+		       result->open,
+		       units__format_duration(result->open_largest, text, sizeof(text)));
+	if (result->given_up)
+		printf("  unknown:  %" PRIu64 " whose end was not recorded\n", result->given_up);
+	if (result->stand_in)
 		puts("  sched_wakeup was not recorded: waits begin at sched_waking");
 	while (*line) {
 		size_t len = strcspn(line, "\n");
@@ -102,7 +103,7 @@ static void print_limits(const struct trial_rule *r, const struct retrace_told *
 
 static void print_trial_rule(const struct trial_rule *r, const struct test_options *o)
 {
-	struct retrace_told told;
+	struct retrace_result result;
 	char time[32];
 	size_t n = r->n_fires;
 
@@ -112,18 +113,18 @@ static void print_trial_rule(const struct trial_rule *r, const struct test_optio
 		printf("  cannot be told: %s\n", make_printable((char *)r->cannot));
 		return;
 	}
-	told = trial_rule__told(r);
-	print_outcome(r, &told);
+	result = trial_rule__result(r);
+	print_outcome(r, &result);
 	if (!o->verbose && n > FIRES_SHOWN)
 		n = FIRES_SHOWN;
 	for (size_t i = 0; i < n; i++)
 		print_fire(r, &r->fires[i]);
 	if (n < r->n_fires)
 		printf("    and %zu more: -v lists them\n", r->n_fires - n);
-	print_limits(r, &told);
-	if (told.ns < r->trial->sum.last - r->trial->sum.first)
+	print_limits(r, &result);
+	if (result.ns < r->trial->sum.last - r->trial->sum.first)
 		printf("  its events were recorded for %s of that time\n",
-		       units__format_duration(told.ns, time, sizeof(time)));
+		       units__format_duration(result.ns, time, sizeof(time)));
 }
 
 static void print_trial_text(const struct trial *t, const struct test_options *o)
@@ -179,7 +180,7 @@ static json_t *json_rule(const struct trial_rule *r)
 	const struct trial_counts *c = rule_trial__counts(r->engine);
 	json_t *j = json_pack("{s:s, s:s, s:s?}", "name", r->conf->name, "when", r->conf->when_text,
 			      "if", r->conf->if_text);
-	struct retrace_told told;
+	struct retrace_result result;
 	json_t *suppressed = json_object();
 	char fields[256];
 
@@ -188,7 +189,7 @@ static json_t *json_rule(const struct trial_rule *r)
 		json_object_set_new(j, "cannot", json_string(make_printable((char *)r->cannot)));
 		return j;
 	}
-	told = trial_rule__told(r);
+	result = trial_rule__result(r);
 	for (int i = 0; i < FRBPF_CAUSE_MAX; i++) {
 		if (cause_names[i])
 			json_object_set_new(suppressed, cause_names[i],
@@ -198,10 +199,10 @@ static json_t *json_rule(const struct trial_rule *r)
 		j, json_pack("{s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:s, s:o}",
 			     "matched", (json_int_t)c->matched, "fired", (json_int_t)c->fired,
 			     "maybe", (json_int_t)c->maybe, "suppressed", suppressed, "values",
-			     (json_int_t)told.n, "largest_ns", (json_int_t)told.largest,
-			     "recorded_ns", (json_int_t)told.ns, "open", (json_int_t)told.open,
-			     "open_largest_ns", (json_int_t)told.open_largest, "given_up",
-			     (json_int_t)told.given_up, "doubtful_fields",
+			     (json_int_t)result.n, "largest_ns", (json_int_t)result.largest,
+			     "recorded_ns", (json_int_t)result.ns, "open", (json_int_t)result.open,
+			     "open_largest_ns", (json_int_t)result.open_largest, "given_up",
+			     (json_int_t)result.given_up, "doubtful_fields",
 			     trial_rule__fields(r, r->doubtful, fields, sizeof(fields)), "notes",
 			     r->notes, "fires", json_fires(r)));
 	return j;

@@ -78,11 +78,11 @@ static int fire_add(struct trial_rule *r, const struct trial_event *e, uint32_t 
 	t->last_freeze = e->time + r->conf->post;
 	dump_limiter__note(&r->dumps, e->time);
 	dump_limiter__note(&t->dumps, e->time);
-	rule_trial__hold(r->engine, FRBPF_CAUSE_RULE_CAP,
-			 dump_limiter__free_at(&r->dumps, &r->conf->max_dumps));
+	rule_trial__suppress(r->engine, FRBPF_CAUSE_RULE_CAP,
+			     dump_limiter__free_at(&r->dumps, &r->conf->max_dumps));
 	for (size_t i = 0; i < t->rs->n_rules; i++)
-		rule_trial__hold(t->rules[i].engine, FRBPF_CAUSE_CAP,
-				 dump_limiter__free_at(&t->dumps, &t->rs->daemon.max_dumps));
+		rule_trial__suppress(t->rules[i].engine, FRBPF_CAUSE_CAP,
+				     dump_limiter__free_at(&t->dumps, &t->rs->daemon.max_dumps));
 	return 0;
 }
 
@@ -483,11 +483,11 @@ static void rule_conclude_parts(struct trial_rule *r)
 	}
 }
 
-struct retrace_told trial_rule__told(const struct trial_rule *r)
+struct retrace_result trial_rule__result(const struct trial_rule *r)
 {
 	if (!r->conf->when.parts.n)
-		return *retrace__told(r->trial->retrace, r->unit->want);
-	return (struct retrace_told){ .ns = r->trial->sum.last - r->trial->sum.first };
+		return *retrace__result(r->trial->retrace, r->unit->want);
+	return (struct retrace_result){ .ns = r->trial->sum.last - r->trial->sum.first };
 }
 
 int trial__run(struct trial *t, struct err *err)

@@ -43,7 +43,7 @@ struct trial_rule {
 struct trial_unit {
 	struct trial_rule *rule;
 	struct trial_parts parts; /* of a rule about others */
-	size_t want;		  /* index for retrace__told() */
+	size_t want;		  /* index for retrace__result() */
 };
 
 struct trial {
@@ -63,7 +63,7 @@ int trial__run(struct trial *t, struct err *err);
 void trial__free(struct trial *t); /* also after a failed open */
 
 /* What was measured for the rule; of a rule about others only the time. Valid after the run. */
-struct retrace_told trial_rule__told(const struct trial_rule *r);
+struct retrace_result trial_rule__result(const struct trial_rule *r);
 
 /* Format the names of the fields in @bits: "uid, cgroup". Returns @buf. */
 const char *trial_rule__fields(const struct trial_rule *r, uint32_t bits, char *buf, size_t size);

@@ -83,7 +83,7 @@ static void report_plain_end(struct dumper *d, const struct err *why)
 
 	snprintf(text, sizeof(text), "%s\n", why->msg);
 	if (d->proxy)
-		proxy__say(d->proxy, text);
+		proxy__print(d->proxy, text);
 	log_warn("session '%s' writes no more: %s", d->session->name, why->msg);
 	atomic_store(&d->full, true);
 	d->done(d->done_arg, d, NULL, 0);
@@ -94,7 +94,7 @@ static void end_plain(struct dumper *d)
 	char *text = plain_recorder__free(TAKE_PTR(d->plain));
 
 	if (text && text[0] && d->proxy && !d->session->output.switches)
-		proxy__say(d->proxy, text);
+		proxy__print(d->proxy, text);
 	free(text);
 }
 

@@ -400,13 +400,13 @@ struct incident *incident_pool__next_due(struct incident_pool *p, uint64_t now,
 }
 
 static bool is_news(const struct dump_limiter *log, const struct rate *max, uint64_t now,
-		    uint64_t *told)
+		    uint64_t *logged)
 {
 	uint64_t until = dump_limiter__free_at(log, max);
 
-	if (until <= now || until == *told)
+	if (until <= now || until == *logged)
 		return false;
-	*told = until;
+	*logged = until;
 	return true;
 }
 
@@ -460,8 +460,8 @@ bool incident_pool__part_written(struct incident *inc)
 	return true;
 }
 
-struct active_set *incident_pool__let_go(struct incident *inc,
-					 struct dump_remains ret[static INCIDENT_SESSIONS_MAX])
+struct active_set *incident_pool__release(struct incident *inc,
+					  struct dump_remains ret[static INCIDENT_SESSIONS_MAX])
 {
 	struct active_set *g = inc->active;
 

@@ -94,8 +94,8 @@ bool incident_pool__part_written(struct incident *inc);
  * @ret. The caller must drop both after it has released the lock. NULL: the manifest is out of
  * date, or names are still being looked up; then @inc stays.
  */
-struct active_set *incident_pool__let_go(struct incident *inc,
-					 struct dump_remains ret[static INCIDENT_SESSIONS_MAX]);
+struct active_set *incident_pool__release(struct incident *inc,
+					  struct dump_remains ret[static INCIDENT_SESSIONS_MAX]);
 
 /* Time until which triggers are merged into @inc, ns. @inc must not be FREE. */
 uint64_t incident_pool__merge_end(const struct incident *inc);

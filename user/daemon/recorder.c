@@ -91,7 +91,7 @@ int recorder__new(const struct recorder_opts *opts, struct err *err, struct reco
 	r->copy_ns_per_mib = freeze__measure_copy();
 	detectors__on_stacks(r->detectors, recorder_core__on_stacks, r);
 	code = init_lock(&r->lock);
-	code = code ?: init_cond(&r->told_more);
+	code = code ?: init_cond(&r->notified_more);
 	code = code ?: incident_pool__init(&r->pool);
 	code = code ?: open_recorder_fds(r);
 	code = code ?: reaper__start(err, &r->reaper);

@@ -15,7 +15,7 @@
 #define SELF_MAX_NS   (30 * NSEC_PER_SEC)
 #define NAMES_MAX_NS  (2 * NSEC_PER_SEC) /* for the names of the last incidents */
 #define STATES_MAX_NS NSEC_PER_SEC	 /* for the states of the last subjects */
-#define TELL_EVERY    NSEC_PER_SEC	 /* between reports of triggers that begin no incident */
+#define NOTIFY_EVERY  NSEC_PER_SEC	 /* between reports of triggers that begin no incident */
 /*
  * A manifest that cannot be written is tried again after the first, then after twice as long each
  * time.
@@ -71,7 +71,7 @@ static void let_incident_go(struct recorder *r, struct incident *inc)
 	struct active_set *g;
 
 	pthread_mutex_lock(&r->lock);
-	g = incident_pool__let_go(inc, remains);
+	g = incident_pool__release(inc, remains);
 	pthread_mutex_unlock(&r->lock);
 	if (!g) {
 		event_fd__notify(r->progress);
@@ -221,8 +221,8 @@ void recorder__wait_saved(void *arg, const struct incident *inc)
 	int err = 0;
 
 	pthread_mutex_lock(&r->lock);
-	while (r->triggered && !inc->manual && r->told < inc->number && !err)
-		err = pthread_cond_timedwait(&r->told_more, &r->lock, &ts);
+	while (r->triggered && !inc->manual && r->notified < inc->number && !err)
+		err = pthread_cond_timedwait(&r->notified_more, &r->lock, &ts);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -234,20 +234,20 @@ static uint64_t notify_triggers(struct recorder *r)
 
 	pthread_mutex_lock(&r->lock);
 	begun = r->pool.begun;
-	since = now - r->told_at;
+	since = now - r->notified_at;
 	fired = r->fired;
-	if (begun != r->told || since >= TELL_EVERY)
+	if (begun != r->notified || since >= NOTIFY_EVERY)
 		r->fired = false;
 	pthread_mutex_unlock(&r->lock);
-	if (!r->triggered || (!fired && begun == r->told))
+	if (!r->triggered || (!fired && begun == r->notified))
 		return UINT64_MAX;
-	if (begun == r->told && since < TELL_EVERY)
-		return TELL_EVERY - since;
+	if (begun == r->notified && since < NOTIFY_EVERY)
+		return NOTIFY_EVERY - since;
 	r->triggered(r->triggered_arg);
 	pthread_mutex_lock(&r->lock);
-	r->told = begun;
-	r->told_at = now;
-	pthread_cond_broadcast(&r->told_more);
+	r->notified = begun;
+	r->notified_at = now;
+	pthread_cond_broadcast(&r->notified_more);
 	pthread_mutex_unlock(&r->lock);
 	return UINT64_MAX;
 }

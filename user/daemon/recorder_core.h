@@ -45,9 +45,9 @@ struct recorder {
 	recorder_trigger_fn triggered;
 	void *triggered_arg;
 	bool fired;	  /* triggers have come since */
-	uint64_t told;	  /* number of incidents that had begun before */
-	uint64_t told_at; /* ns */
-	pthread_cond_t told_more;
+	uint64_t notified;    /* number of incidents that had begun before */
+	uint64_t notified_at; /* ns */
+	pthread_cond_t notified_more;
 };
 
 /*

@@ -456,7 +456,7 @@ void saved_state__free(struct saved_state *k)
 struct state_keeper {
 	const struct base_dir *base;
 	struct saved_state past;
-	struct past told;      /* passed to the detectors; shares the lists of `past` */
+	struct past passed;    /* passed to the detectors; shares the lists of `past` */
 	uint64_t silent_fired; /* last_silent() at the last save */
 	uint64_t learnt;       /* detectors__limits_learnt() at the last save */
 	uint64_t saved;	       /* ns: time of that save */
@@ -467,18 +467,18 @@ static int restore_state(struct state_keeper *k, struct detectors *d, struct err
 {
 	const struct saved_state *p = &k->past;
 
-	k->told.rules = calloc(p->n_rules + 1, sizeof(*k->told.rules));
-	if (!k->told.rules)
+	k->passed.rules = calloc(p->n_rules + 1, sizeof(*k->passed.rules));
+	if (!k->passed.rules)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < p->n_rules; i++)
-		k->told.rules[i] = (struct past_rule){ p->rules[i].id, p->rules[i].last_fired,
-						       p->rules[i].bar };
-	k->told.n_rules = p->n_rules;
-	k->told.cooling = p->cooling;
-	k->told.n_cooling = p->n_cooling;
-	k->told.learnt = p->learnt;
-	k->told.n_learnt = p->n_learnt;
-	detectors__remember(d, &k->told);
+		k->passed.rules[i] = (struct past_rule){ p->rules[i].id, p->rules[i].last_fired,
+							 p->rules[i].bar };
+	k->passed.n_rules = p->n_rules;
+	k->passed.cooling = p->cooling;
+	k->passed.n_cooling = p->n_cooling;
+	k->passed.learnt = p->learnt;
+	k->passed.n_learnt = p->n_learnt;
+	detectors__remember(d, &k->passed);
 	return 0;
 }
 
@@ -634,6 +634,6 @@ void state_keeper__free(struct state_keeper *k)
 	if (!k)
 		return;
 	saved_state__free(&k->past);
-	free(k->told.rules);
+	free(k->passed.rules);
 	free(k);
 }

@@ -53,7 +53,7 @@ static void switch_events(const struct dumper *d, struct proxy *x, const char *e
 		snprintf(line, sizeof(line), "Event %s %sabled\n", event, on ? "en" : "dis");
 	else
 		snprintf(line, sizeof(line), "Events %sabled\n", on ? "en" : "dis");
-	proxy__say(x, line);
+	proxy__print(x, line);
 }
 
 /* Describe an event like perf evlist: its name; with -F its rate, with -v all attributes. */
@@ -78,7 +78,7 @@ static void list_events(const struct dumper *d, struct proxy *x, const char *opt
 		struct buf b = { 0 };
 
 		describe_event(&d->session->events->v[i], options ?: "", &b);
-		proxy__say(x, b.data ?: "");
+		proxy__print(x, b.data ?: "");
 		buf__free(&b);
 	}
 }
@@ -167,7 +167,7 @@ void session_events__report_dump(const struct daemon *d, const struct incident *
 				 "[ perf record: dump data: Woken up 1 times ]\n"
 				 "[ perf record: Dump %s ]\n",
 				 res->file);
-		proxy__say(x, text);
+		proxy__print(x, text);
 	}
 }
 

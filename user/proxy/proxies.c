@@ -78,7 +78,7 @@ static bool has_elder(const struct proxies *p, const struct proxy *x)
 	return false;
 }
 
-static void let_go(struct proxies *p)
+static void start_waiting_proxies(struct proxies *p)
 {
 	for (struct proxy *x = p->first; x; x = x->next) {
 		if (!x->wanted || x->went || x->sock < 0 || has_elder(p, x))
@@ -114,7 +114,7 @@ static void reap_proxy(struct proxies *p, struct proxy *x)
 	close(TAKE_FD(x->sock));
 	while (waitpid(x->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	let_go(p);
+	start_waiting_proxies(p);
 	if (!x->refs)
 		remove_proxy(p, x);
 }
@@ -250,11 +250,11 @@ void proxy__go(struct proxy *x)
 {
 	pthread_mutex_lock(&x->owner->lock);
 	x->wanted = true;
-	let_go(x->owner);
+	start_waiting_proxies(x->owner);
 	pthread_mutex_unlock(&x->owner->lock);
 }
 
-void proxy__say(struct proxy *x, const char *text)
+void proxy__print(struct proxy *x, const char *text)
 {
 	send_to(x, PROXY_SAY, text);
 }

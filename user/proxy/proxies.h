@@ -48,7 +48,7 @@ int proxies__start(struct proxies *p, const char *name, const char *run, char *c
  */
 void proxy__go(struct proxy *x);
 /* Add @text to the output of the session. Text that does not fit into the socket is lost. */
-void proxy__say(struct proxy *x, const char *text);
+void proxy__print(struct proxy *x, const char *text);
 void proxy__ack(struct proxy *x);
 /* Its session ends: a new one of the same name and line gets a new process. */
 void proxy__set_over(struct proxy *x);

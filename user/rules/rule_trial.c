@@ -24,7 +24,7 @@ struct rule_trial {
 	const struct rule_conf *rule;
 	struct trial_rate *cooling, *counting, *sharing; /* by key; owned */
 	uint64_t value;					 /* ns: of the last match */
-	uint64_t hold_rule, hold_all;			 /* ns: matches are suppressed until then */
+	uint64_t suppress_rule, suppress_all;		 /* ns: matches are suppressed until then */
 	uint64_t heard, silent;				 /* as in struct frbpf_rule_state */
 	uint64_t matched_at; /* for rules about this one: its last match, ns; 0: none */
 	bool matches;	     /* that was the event of the last try */
@@ -74,9 +74,9 @@ uint64_t rule_trial__value(const struct rule_trial *t)
 	return t->value;
 }
 
-void rule_trial__hold(struct rule_trial *t, enum frbpf_cause cause, uint64_t until)
+void rule_trial__suppress(struct rule_trial *t, enum frbpf_cause cause, uint64_t until)
 {
-	*(cause == FRBPF_CAUSE_CAP ? &t->hold_all : &t->hold_rule) = until;
+	*(cause == FRBPF_CAUSE_CAP ? &t->suppress_all : &t->suppress_rule) = until;
 }
 
 static struct frbpf_key trial_key(const struct rate *rate, const struct trial_event *e)
@@ -199,9 +199,9 @@ static int trial_cause(struct rule_trial *t, const struct trial_event *e)
 		if (!trial_count_reached(r, count, e->time))
 			return FRBPF_CAUSE_COUNT;
 	}
-	if (!t->rule->quiet && e->time < t->hold_rule)
+	if (!t->rule->quiet && e->time < t->suppress_rule)
 		return FRBPF_CAUSE_RULE_CAP;
-	if (!t->rule->quiet && e->time < t->hold_all)
+	if (!t->rule->quiet && e->time < t->suppress_all)
 		return FRBPF_CAUSE_CAP;
 	err = trial_cooldown(t, e);
 	if (err > 0)

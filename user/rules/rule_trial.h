@@ -71,7 +71,7 @@ int rule_trial__pass(struct rule_trial *t, uint64_t now, struct trial_event *ret
 void rule_trial__break(struct rule_trial *t);
 
 /* Suppress matches until @until (ns), as above max-dumps of the rule or of all rules (@cause). */
-void rule_trial__hold(struct rule_trial *t, enum frbpf_cause cause, uint64_t until);
+void rule_trial__suppress(struct rule_trial *t, enum frbpf_cause cause, uint64_t until);
 
 const struct trial_counts *rule_trial__counts(const struct rule_trial *t);
 

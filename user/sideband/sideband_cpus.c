@@ -131,12 +131,12 @@ int sideband_core__reopen_with_data(struct sideband *sb, struct err *err)
 	attr.bpf_event = 0; /* only the watch records it */
 	for (size_t i = 0; i < sb->n_rings; i++) {
 		struct sideband_ring *r = &sb->rings[i];
-		uint64_t told = r->told_id ?: r->id;
+		uint64_t file_id = r->file_id ?: r->id;
 		int code = open_ring(sb, r->cpu, &attr, err);
 
 		if (code && code != -ENODEV) /* -ENODEV: the CPU is off line */
 			return code;
-		r->told_id = told;
+		r->file_id = file_id;
 	}
 	sb->attr.mmap_data = 1;
 	return 0;
@@ -170,7 +170,7 @@ static int follow_cpu(struct sideband *sb, int cpu, uint64_t *room, struct err *
 	if (code)
 		return code;
 	/* files list only the events that existed at the start */
-	sb->rings[find_ring(sb->rings, sb->n_rings, cpu)].told_id = sb->ids[0];
+	sb->rings[find_ring(sb->rings, sb->n_rings, cpu)].file_id = sb->ids[0];
 	return 1;
 }
 

@@ -196,7 +196,7 @@ mended_record(const struct sideband_ring *r, const struct perf_event_header *h, 
 }
 
 /*
- * Replace the id with told_id, if that is set. The result is then a copy in @bounce, as the ring's
+ * Replace the id with file_id, if that is set. The result is then a copy in @bounce, as the ring's
  * data is read-only.
  */
 static const struct perf_event_header *
@@ -204,11 +204,11 @@ renamed_record(const struct sideband_ring *r, const struct perf_event_header *h,
 {
 	struct perf_event_header *copy = (void *)bounce;
 
-	if (!r->told_id)
+	if (!r->file_id)
 		return h;
 	if (h != copy)
 		memcpy(copy, h, h->size);
-	record__set_id(copy, r->told_id);
+	record__set_id(copy, r->file_id);
 	return copy;
 }
 
@@ -229,7 +229,7 @@ struct drain {
 	const struct sideband_ring *ring;
 	void (*fn)(const struct perf_event_header *rec, void *arg);
 	void *arg;
-	uint64_t told; /* lost records */
+	uint64_t lost; /* number of records */
 	struct forward_record bounce;
 };
 
@@ -241,7 +241,7 @@ static void drain_record(const struct perf_event_header *h, void *arg)
 	if (!record__valid(h, h->size))
 		return;
 	if (h->type == PERF_RECORD_LOST)
-		d->told += ((const struct record_lost *)h)->lost;
+		d->lost += ((const struct record_lost *)h)->lost;
 	else
 		d->fn(renamed_record(d->ring, h, d->bounce.bytes), d->arg);
 }
@@ -256,9 +256,9 @@ uint64_t sideband_ring__drain(struct sideband_ring *r,
 	d.ring = r;
 	d.fn = fn;
 	d.arg = arg;
-	d.told = 0;
+	d.lost = 0;
 	corrupt = !forward_ring__drain(&r->ring, &d.bounce, drain_record, &d);
 	if (!r->counts_lost)
-		return d.told + corrupt;
-	return (was_full || d.told ? ask_lost(r) : 0) + corrupt;
+		return d.lost + corrupt;
+	return (was_full || d.lost ? ask_lost(r) : 0) + corrupt;
 }

@@ -19,7 +19,7 @@ struct sideband_ring {
 	int cpu;
 	int fd;
 	uint64_t id;	  /* of the event, in its records */
-	uint64_t told_id; /* replaces id in drained records; 0: id stays */
+	uint64_t file_id; /* replaces id in drained records; 0: id stays */
 	struct forward_ring ring;
 	bool build_ids;	  /* the event asked for them */
 	bool counts_lost; /* read() gives the losses (Linux 6.0); else only LOST records do */

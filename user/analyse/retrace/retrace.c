@@ -155,9 +155,9 @@ int retrace__want(struct retrace *m, const struct retrace_want *want, size_t *re
 	return 0;
 }
 
-const struct retrace_told *retrace__told(const struct retrace *m, size_t want)
+const struct retrace_result *retrace__result(const struct retrace *m, size_t want)
 {
-	return &m->wants[want]->told;
+	return &m->wants[want]->result;
 }
 
 const char *retrace__lacks(const struct retrace *m, size_t want)
@@ -187,7 +187,7 @@ static bool want_is_whole(const struct want *w)
 
 static void want_give_up(struct want *w)
 {
-	w->told.given_up += HASH_COUNT(w->flights) + HASH_COUNT(w->hanging);
+	w->result.given_up += HASH_COUNT(w->flights) + HASH_COUNT(w->hanging);
 	flights__drop(w);
 	if (w->w.cut)
 		w->w.cut(w->w.arg);
@@ -204,9 +204,9 @@ static void want_note_open(struct want *w, uint64_t time)
 		HASH_ITER (hh, tables[i], f, next) {
 			uint64_t value = time > f->begin ? time - f->begin : 0;
 
-			w->told.open += value > w->w.least;
-			if (value > w->told.open_largest)
-				w->told.open_largest = value;
+			w->result.open += value > w->w.least;
+			if (value > w->result.open_largest)
+				w->result.open_largest = value;
 		}
 	}
 	flights__drop(w);
@@ -251,7 +251,7 @@ static int file_changes(struct retrace *m, struct retrace_file *f, uint64_t time
 			return err;
 		want_roles_change(f, w, by);
 		if (w->since && !want_is_whole(w)) {
-			w->told.ns += time - w->since;
+			w->result.ns += time - w->since;
 			want_note_open(w, time);
 			w->since = 0;
 		} else if (!w->since && want_is_whole(w)) {

@@ -55,7 +55,7 @@ struct retrace_want {
 };
 
 /* Result of a want */
-struct retrace_told {
+struct retrace_result {
 	uint64_t ns;	       /* time for which recordings had its events */
 	uint64_t n;	       /* ended, or hit */
 	uint64_t largest;      /* ns, of those in n */
@@ -87,12 +87,12 @@ int retrace__find_field(const struct retrace *m, const char *event, const char *
 bool retrace__has_event(const struct retrace *m, const char *event);
 
 /*
- * Ask for @want before the run. Its strings are borrowed. *ret is the argument of retrace__told().
+ * Ask for @want before the run. Its strings are borrowed. *ret: for retrace__result().
  * 0 or -ENOMEM.
  */
 int retrace__want(struct retrace *m, const struct retrace_want *want, size_t *ret);
 int retrace__run(struct retrace *m, struct err *err);
-const struct retrace_told *retrace__told(const struct retrace *m, size_t want);
+const struct retrace_result *retrace__result(const struct retrace *m, size_t want);
 
 /*
  * The tracepoints that @want needs and no recording has, as text; "": none. NULL: recordings never

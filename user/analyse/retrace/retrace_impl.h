@@ -96,7 +96,7 @@ struct flight {
 
 struct want {
 	struct retrace_want w;
-	struct retrace_told told;
+	struct retrace_result result;
 	struct flight *flights;	    /* owned */
 	struct flight *hanging;	    /* the same, already reported while they last */
 	struct flight *running;	    /* the same for runqlat: the task that runs now */

@@ -39,9 +39,9 @@ static bool value_counts(struct want *w, uint64_t begin, uint64_t time, bool fai
 {
 	uint64_t value = time > begin ? time - begin : 0;
 
-	w->told.n++;
-	if (value > w->told.largest)
-		w->told.largest = value;
+	w->result.n++;
+	if (value > w->result.largest)
+		w->result.largest = value;
 	return !w->w.pending && (value > w->w.least || (fails && w->w.fails));
 }
 
@@ -152,7 +152,7 @@ static int sample_switch(const struct tapped *t)
 	key[0] = prev;
 	flight = flight__find(w, key);
 	if (flight && w->w.source != FRBPF_SOURCE_BLOCKED) {
-		w->told.given_up++;
+		w->result.given_up++;
 		flight__end(w, flight);
 	}
 	if (w->w.source == FRBPF_SOURCE_RUNQLAT)
@@ -164,7 +164,7 @@ static int sample_switch(const struct tapped *t)
 	if (err || !flight)
 		return err;
 	if (w->w.source == FRBPF_SOURCE_BLOCKED) { /* it runs, but its wake-up was not seen */
-		w->told.given_up++;
+		w->result.given_up++;
 		flight__end(w, flight);
 		return 0;
 	}
@@ -466,7 +466,7 @@ static int sample_hit(const struct tapped *t)
 	struct retraced e;
 	uint64_t pid;
 
-	w->told.n++;
+	w->result.n++;
 	retrace_task__running(t, &current);
 	subject = current;
 	if (tapped__number(t, &t->tap->subject_pid, &pid))

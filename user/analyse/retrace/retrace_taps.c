@@ -165,7 +165,7 @@ static int tap_add_layout(struct tap_event *e, struct want *w, const struct tap_
 		format_field__find(format->text, format->len, l->fields[i], &tap.fields[i]);
 	if (!tap.fields[0].size)
 		return 0;
-	w->told.stand_in |= !strcmp(l->event, "sched:sched_waking");
+	w->result.stand_in |= !strcmp(l->event, "sched:sched_waking");
 	return tap_add(e, &tap);
 }
 
