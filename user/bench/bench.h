@@ -8,7 +8,7 @@
 #define FRBPF_BENCH_BENCH_H
 
 #include "bench/against.h"
-#include "run/run_opts.h"
+#include "run/run.h"
 
 struct bench_opts {			      /* borrowed from the command line unless noted */
 	struct run_opts run;		      /* for every run; .command is the command */

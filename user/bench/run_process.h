@@ -8,7 +8,7 @@
 
 #include "bench/series.h"
 #include "common/err.h"
-#include "run/run_opts.h"
+#include "run/run.h"
 
 /*
  * Block the signals that end a run: they are for the run and its command. *ret_old: the previous

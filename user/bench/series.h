@@ -29,7 +29,7 @@ struct series_session { /* owned */
 struct run_sample {		      /* ns unless noted */
 	uint64_t wall;		      /* from exec to the end of the command */
 	uint64_t cpu;		      /* user and system, with all forked processes */
-	uint64_t switches, preempted; /* counts: it waited; it was preempted */
+	uint64_t switches, preempted; /* number of switches: to wait; by preemption */
 	struct machine_use machine;
 	struct machine_probe probe; /* before and after the run */
 	struct histogram *rules;    /* one per rule: of all values, or of matches; owned */

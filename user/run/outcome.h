@@ -14,7 +14,7 @@
 #include "common/err.h"
 #include "run/histogram.h"
 #include "run/measure.h"
-#include "run/run_opts.h"
+#include "run/run.h"
 
 /* Exit status of frbpf run, unless it is that of the command */
 #define RUN_EXIT_FIRED	      2

@@ -8,7 +8,7 @@
 #define FRBPF_RUN_RUN_RULES_H
 
 #include "daemon/plan.h"
-#include "run/run_opts.h"
+#include "run/run.h"
 
 struct run_rules {
 	struct ruleset *rs; /* owned, until it is taken over */

@@ -11,7 +11,7 @@
 
 #include "detect/detectors.h"
 #include "record/record_target.h"
-#include "run/run_opts.h"
+#include "run/run.h"
 
 struct run_target {
 	enum run_scope scope;
