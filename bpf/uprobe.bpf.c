@@ -26,7 +26,8 @@ char LICENSE[] SEC("license") = "GPL";
 
 struct call_key {
 	__u64 frame;
-	__u64 tgid;
+	__u64 tgid; /* this and `born`: of the process */
+	__u64 born;
 };
 
 struct call {
@@ -111,7 +112,10 @@ __u32 begun;
 
 static __always_inline struct call_key call_key(struct pt_regs *ctx)
 {
-	return (struct call_key){ PT_REGS_SP(ctx), (__u32)bpf_get_current_task_btf()->tgid };
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	return (struct call_key){ PT_REGS_SP(ctx), (__u32)task->tgid,
+				  task->group_leader->start_boottime };
 }
 
 static __always_inline __u64 call_id(const struct call_key *key)
@@ -195,6 +199,7 @@ int up_look(struct bpf_iter__bpf_map_elem *ctx)
 		return 0;
 	due.key[0] = key->frame;
 	due.key[1] = key->tgid;
+	due.key[2] = key->born;
 	of.tid = call->tid;
 	of.born = call->born;
 	due_add(&of, &due);
@@ -214,7 +219,7 @@ static __always_inline bool call_lasts(__u64 frame, __u64 sp)
 
 static void due_match(const struct due *due, struct match *m, __u64 sp)
 {
-	struct call_key key = { due->key[0], due->key[1] };
+	struct call_key key = { due->key[0], due->key[1], due->key[2] };
 	struct call *call = bpf_map_lookup_elem(&calls, &key);
 
 	if (!call || call->begin != due->begin || !call_lasts(key.frame, sp))

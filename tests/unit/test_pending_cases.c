@@ -21,16 +21,12 @@
 static struct rule_conf rule_on(uint64_t id, const struct pending_source *s, const char *before,
 				const char *behind)
 {
-	char text[3 * PATH_MAX], condition[128], *to = text;
-	const char *from = s->when, *self;
+	char when[256], condition[128];
 
-	to += sprintf(to, "%s", before);
-	for (; (self = strstr(from, "SELF")); from = self + 4)
-		to += sprintf(to, "%.*s%s", (int)(self - from), from, own_path());
-	sprintf(to, "%s%s", from, behind);
+	snprintf(when, sizeof(when), "%s%s%s", before, s->when, behind);
 	snprintf(condition, sizeof(condition), "comm == \"%s\"%s", subject_name(),
 		 s->condition ? s->condition : "");
-	return rule_of(id, text, condition);
+	return rule_when(id, when, condition);
 }
 
 static struct rule_conf pending_rule(uint64_t id, const struct pending_source *s, uint64_t ms)

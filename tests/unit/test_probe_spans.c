@@ -48,20 +48,6 @@ static long hang_in_span(long id, long fd)
 
 /* ---- rules ---- */
 
-/* @rules are sections that have "SELF" for this program and "NAME" for the subjects. */
-static struct ruleset *rules_of(const char *rules)
-{
-	char text[4096] = "", *to = text;
-	const char *self;
-
-	while ((self = strstr(rules, "SELF"))) {
-		to += sprintf(to, "%.*s%s", (int)(self - rules), rules, own_path());
-		rules = self + 4;
-	}
-	strcpy(to, rules);
-	return parse_rules(text, NULL, NULL, 0);
-}
-
 struct watch {
 	struct ruleset *rs;
 	struct detectors *d;

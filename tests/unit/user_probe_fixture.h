@@ -80,16 +80,32 @@ static inline const char *own_path(void)
 	return path;
 }
 
-/* In @when, "SELF" stands for this program. @condition may be NULL. */
+/* Copy @from to @to; each "SELF" becomes the path of this program. Returns @to. */
+static inline char *own_paths_put(const char *from, char *to)
+{
+	char *begin = to;
+	const char *self;
+
+	for (; (self = strstr(from, "SELF")); from = self + 4)
+		to += sprintf(to, "%.*s%s", (int)(self - from), from, own_path());
+	strcpy(to, from);
+	return begin;
+}
+
+/* In @when, each "SELF" stands for this program. @condition may be NULL. */
 static inline struct rule_conf rule_when(uint64_t id, const char *when, const char *condition)
 {
-	const char *self = strstr(when, "SELF");
-	char text[2 * PATH_MAX];
+	char text[3 * PATH_MAX];
 
-	if (self)
-		snprintf(text, sizeof(text), "%.*s%s%s", (int)(self - when), when, own_path(),
-			 self + 4);
-	return rule_of(id, self ? text : when, condition);
+	return rule_of(id, own_paths_put(when, text), condition);
+}
+
+/* @rules are sections that have "SELF" for this program and "NAME" for the subjects. */
+static inline struct ruleset *rules_of(const char *rules)
+{
+	char text[4096];
+
+	return parse_rules(own_paths_put(rules, text), NULL, NULL, 0);
 }
 
 /* ---- children ---- */
