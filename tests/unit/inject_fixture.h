@@ -40,9 +40,10 @@ struct bench {
 	struct frbpf_trigger last;
 };
 
-static inline void bench_write(struct bench *b, const struct rule_conf *rules, size_t n)
+/* Rule i gets the slot slots[i]. */
+static inline void bench_write_at(struct bench *b, const struct rule_conf *rules, size_t n,
+				  const uint32_t *slots)
 {
-	uint32_t slots[8] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 	struct err err = { "" };
 
 	assert_int_equal(rule_table__build(&rules[0].when, rules, n, slots, NULL, NULL, b->table),
@@ -56,14 +57,29 @@ static inline void bench_write(struct bench *b, const struct rule_conf *rules, s
 	source__flip(b->s);
 }
 
-static inline struct bench bench_open(const struct rule_conf *rules, size_t n)
+static inline void bench_write(struct bench *b, const struct rule_conf *rules, size_t n)
+{
+	static const uint32_t slots[8] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+
+	bench_write_at(b, rules, n, slots);
+}
+
+static inline struct bench bench_open_at(const struct rule_conf *rules, size_t n,
+					 const uint32_t *slots)
 {
 	struct bench b = { .table = calloc(1, sizeof(*b.table)) };
 
 	assert_non_null(b.table);
 	b.d = open_detectors();
-	bench_write(&b, rules, n);
+	bench_write_at(&b, rules, n, slots);
 	return b;
+}
+
+static inline struct bench bench_open(const struct rule_conf *rules, size_t n)
+{
+	static const uint32_t slots[8] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+
+	return bench_open_at(rules, n, slots);
 }
 
 static inline void bench_close(struct bench *b)

@@ -124,11 +124,86 @@ static void test_absent_under_a_condition(void **state)
 	munmap(b, sizeof(*b));
 }
 
+/* ---- the very moment ---- */
+
+#define BEATS 80
+
+struct times {
+	struct {
+		uint64_t begin, end;
+	} v[BEATS];
+};
+
+/* Be silent for about the threshold, each time a bit longer or shorter. */
+static int beat_at_the_moment(void *arg)
+{
+	struct times *t = arg;
+
+	set_name(subject_name());
+	for (int i = 0; i < BEATS; i++) {
+		const struct timespec ts = { .tv_nsec = 14 * MS + (uint64_t)i % 16 * MS };
+
+		t->v[i].begin = now_ns();
+		syscall(RARE_CALL, 0);
+		t->v[i].end = now_ns();
+		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
+	}
+	return 0;
+}
+
+/* The next beat comes after the threshold, or it is no silence. */
+static void assert_silence(const struct times *t, const struct frbpf_trigger *got, uint64_t loaded)
+{
+	uint64_t heard = got->time - got->value;
+	int i = 0;
+
+	while (i < BEATS && t->v[i].end < heard)
+		i++;
+	if (i == BEATS)
+		fail_msg("nothing was heard then");
+	if (heard >= t->v[i].begin)
+		i++;
+	else
+		assert_in_range(heard, loaded, t->v[0].begin);
+	if (i < BEATS)
+		assert_in_range(t->v[i].end, heard + got->threshold, UINT64_MAX);
+}
+
+/* No beat that is on its way is taken for absent, and no silence fires twice. */
+static void test_the_very_moment(void **state)
+{
+	struct rule_conf rule = absent_rule(10, "absent(syscall:read) > 20ms", NULL);
+	struct times *t = shared_memory(sizeof(*t));
+	uint64_t loaded, last = 0;
+	struct detectors *d;
+	struct sink got;
+	uint32_t slot;
+	pid_t pid;
+
+	SKIP_UNLESS_POSSIBLE();
+	rule.cooldown.window = 0;
+	loaded = now_ns();
+	d = detectors_with(&rule, 1, &slot);
+	assert_int_equal(in_child(beat_at_the_moment, t, &pid), 0);
+	got = collect(d, LONG_MS); /* at least the silence after the last one */
+	assert_true(got.n > 0);
+	print_message("%d silences of %d\n", got.n, BEATS);
+	for (int i = 0; i < got.n && i < (int)ARRAY_SIZE(got.v); i++) {
+		assert_silence(t, &got.v[i], loaded);
+		assert_true(got.v[i].time - got.v[i].value > last);
+		last = got.v[i].time - got.v[i].value;
+	}
+	detectors__free(d);
+	rule_free(&rule);
+	munmap(t, sizeof(*t));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_absent),
 		cmocka_unit_test(test_absent_under_a_condition),
+		cmocka_unit_test(test_the_very_moment),
 	};
 
 	test_pid();

@@ -32,7 +32,8 @@ static void fifos_begin(char *condition, size_t size)
 {
 	assert_non_null(mkdtemp(folder));
 	for (int i = 0; i < WHATS; i++) {
-		snprintf(fifos[i], sizeof(fifos[i]), "%s/%s", folder, i == RIGHT ? "right" : "other");
+		snprintf(fifos[i], sizeof(fifos[i]), "%s/%s", folder,
+			 i == RIGHT ? "right" : "other");
 		assert_int_equal(mkfifo(fifos[i], 0600), 0);
 	}
 	snprintf(condition, size, "path ~ \"%s/r*\"", folder);
@@ -227,8 +228,8 @@ static void rules_make(const struct ended_source *s)
 		s->begin(asked, sizeof(asked));
 	for (int i = 0; i < 2; i++)
 		to += sprintf(to,
-			      "[rule-%d]\nwhen = %s\nif = comm == \"NAME\" && %s\ncooldown = 0\n", i,
-			      s->when, s->condition ? s->condition : asked);
+			      "[rule-%d]\nwhen = %s\nif = comm == \"NAME\" && %s\ncooldown = 0\n",
+			      i, s->when, s->condition ? s->condition : asked);
 	rs = rules_of(text);
 }
 
@@ -391,5 +392,6 @@ int main(int argc, char **argv)
 					(void *)of_functions };
 	test_pid();
 	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
-	return _cmocka_run_group_tests("ended", tests, ARRAY_SIZE(tests), start_reader, stop_reader);
+	return _cmocka_run_group_tests("ended", tests, ARRAY_SIZE(tests), start_reader,
+				       stop_reader);
 }

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "inject_fixture.h"
+#include "pending_fixture.h"
 #include "syscall_fixture.h"
 
 static struct rule_conf share_rule(uint64_t id, const char *when, const char *condition)
@@ -151,7 +152,8 @@ static void test_random(void **state)
 		if (sum < 38 * MS)
 			assert_int_equal(fired, 0);
 		if (fired)
-			assert_in_range(b.last.value, sum > 10 * MS ? sum - 10 * MS : 0, sum + 10 * MS);
+			assert_in_range(b.last.value, sum > 10 * MS ? sum - 10 * MS : 0,
+					sum + 10 * MS);
 	}
 	assert_in_range(matched(b.d, 0), 20, ARRAY_SIZE(v) - 20);
 	bench_close(&b);
@@ -196,7 +198,8 @@ static void test_on_cpu(void **state)
 	/* at most the CPU time that the kernel counted for it and its children */
 	assert_in_range(got.last.value, 20 * MS + 1,
 			2 * ((used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000 * MS +
-			     (used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000ULL) + 100 * MS);
+			     (used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000ULL) +
+				100 * MS);
 	assert_int_equal(matched(d, slots[1]), 0); /* no thread has more than all of the time */
 	assert_true(check_instructions("on_switch") > 0);
 	assert_true(check_instructions("on_runtime") > 0);
@@ -205,11 +208,83 @@ static void test_on_cpu(void **state)
 	munmap(f, sizeof(*f));
 }
 
+#define REST (20 * MS)
+
+/* Sleep once for each byte that comes; report the time that all took. */
+static long sleep_when_told(long unused, long fd)
+{
+	const struct timespec ts = { .tv_nsec = REST };
+	char c;
+
+	while (read((int)fd, &c, 1) == 1)
+		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
+	return 0;
+}
+
+static uint64_t let_sleep(struct hanger *h, struct detectors *d, uint32_t slot, uint64_t n)
+{
+	uint64_t begin = now_ns();
+
+	assert_int_equal(write(h->go[1], "x", 1), 1);
+	await_at_least(d, slot, n);
+	return now_ns() - begin;
+}
+
+static struct frbpf_trigger last_of(const struct sink *s, uint64_t rule)
+{
+	for (int i = s->n - 1; i >= 0; i--) {
+		if (s->v[i].rule_id == rule)
+			return s->v[i];
+	}
+	fail_msg("rule %d has not fired", (int)rule);
+	return s->last;
+}
+
+/* A thread with the number of a dead one has a sum of its own, which a reload does not change. */
+static void test_sums_of_threads(void **state)
+{
+	struct rule_conf rules[] = {
+		rule_when(10, "syscall:clock_nanosleep > 0.01% in 2m per thread", NULL),
+		rule_when(11, "syscall:clock_nanosleep > 0.01% in 2m per rule", NULL),
+	};
+	struct hanger first, second;
+	uint32_t slots[ARRAY_SIZE(rules)];
+	struct frbpf_trigger own, all;
+	struct detectors *d;
+	struct sink got;
+	uint64_t took;
+
+	SKIP_UNLESS_POSSIBLE();
+	d = detectors_with(rules, ARRAY_SIZE(rules), slots);
+	first = hang_in(sleep_when_told, 0, 0);
+	let_sleep(&first, d, slots[1], 1);
+	assert_int_equal(kill(first.pid, SIGKILL), 0);
+	assert_int_equal(await(first.pid), -SIGKILL);
+	second = hang_in(sleep_when_told, 0, first.pid);
+	took = let_sleep(&second, d, slots[1], 2);
+	got = collect(d, LONG_MS);
+	own = last_of(&got, 10);
+	all = last_of(&got, 11);
+	assert_int_equal(own.subject.tid, first.pid);
+	assert_in_range(own.value, REST, took);
+	assert_in_range(all.value, own.value + REST, UINT64_MAX);
+	update(d, rules, ARRAY_SIZE(rules), slots);
+	took += let_sleep(&second, d, slots[1], 3);
+	got = collect(d, LONG_MS);
+	assert_in_range(last_of(&got, 10).value, own.value + REST, took);
+	assert_in_range(last_of(&got, 11).value, all.value + REST, UINT64_MAX);
+	hanger__end(&second, 0);
+	close(first.go[1]);
+	detectors__free(d);
+	free_rules(rules, ARRAY_SIZE(rules));
+}
+
 /* Small datagrams to itself: a softirq receives each. */
 static void flood(struct findings *f, long arg)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in to = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t len = sizeof(to);
 
 	if (bind(fd, (struct sockaddr *)&to, len) || getsockname(fd, (struct sockaddr *)&to, &len))
@@ -253,7 +328,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_adds_up),	      cmocka_unit_test(test_each_apart),
 		cmocka_unit_test(test_beside_others), cmocka_unit_test(test_random),
-		cmocka_unit_test(test_on_cpu),	      cmocka_unit_test(test_storm),
+		cmocka_unit_test(test_on_cpu),	      cmocka_unit_test(test_sums_of_threads),
+		cmocka_unit_test(test_storm),
 	};
 
 	test_pid();

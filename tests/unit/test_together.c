@@ -4,6 +4,8 @@
  * needs root or kernel BTF.
  * with: others
  */
+#include "detect/engine/together.h"
+#include "inject_fixture.h"
 #include "syscall_fixture.h"
 
 #define A 10
@@ -199,12 +201,60 @@ static void test_of_two_sources(void **state)
 	munmap(f, sizeof(*f));
 }
 
+/* ---- the very moment: made-up events ---- */
+
+static struct rule_conf key_rule(uint64_t id, const char *condition)
+{
+	struct rule_conf r = rule_of(id, "app:x", condition);
+
+	r.quiet = true;
+	return r;
+}
+
+static int inject_at(struct bench *b, uint64_t time, uint32_t cpu)
+{
+	struct frbpf_event e = { .time = time, .cpu = cpu, .source = FRBPF_SOURCE_APP };
+
+	return fire(b, &e);
+}
+
+/* `within` includes its last nanosecond, and "then" no equal time. */
+static void check_moments(const char *when, int at_once)
+{
+	struct rule_conf rules[] = { rule_about(when), key_rule(A, "cpu == 1"),
+				     key_rule(B, "cpu == 2") };
+	const uint32_t slots[ARRAY_SIZE(rules)] = { 0, 1, 2 };
+	const uint64_t within = 1000 * MS, t = now_ns() - 100000 * MS;
+	struct together all = { 0 };
+	struct err err = { "" };
+	struct bench b;
+
+	assert_int_equal(together__make(rules, ARRAY_SIZE(rules), slots, &all, &err), 0);
+	b = bench_open_at(all.units, all.n, all.slots);
+	assert_int_equal(inject_at(&b, t, 1), 0);
+	assert_int_equal(inject_at(&b, t, 2), at_once);
+	assert_int_equal(inject_at(&b, t + 1, 2), 1);
+	assert_int_equal(inject_at(&b, t + within, 2), 1);
+	assert_int_equal(b.last.parts[0].time, t);
+	assert_int_equal(inject_at(&b, t + within + 1, 2), 0);
+	bench_close(&b);
+	together__free(&all);
+	free_rules(rules, ARRAY_SIZE(rules));
+}
+
+static void test_the_very_moment(void **state)
+{
+	SKIP_UNLESS_POSSIBLE();
+	check_moments("rule:a then rule:b within 1s", 0);
+	check_moments("all of rule:a, rule:b within 1s", 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_then),	       cmocka_unit_test(test_all_of),
 		cmocka_unit_test(test_too_late),       cmocka_unit_test(test_limits_of_parts),
-		cmocka_unit_test(test_of_two_sources),
+		cmocka_unit_test(test_of_two_sources), cmocka_unit_test(test_the_very_moment),
 	};
 
 	test_pid();
