@@ -533,9 +533,11 @@ struct frbpf_followed_key {
 };
 
 struct frbpf_followed {
-	__u64 seen; /* ns: time of the last look that found it */
-	__u32 source;
-	__u32 pad;
+	__u64 seen;  /* ns: time of the last look that found it */
+	__u64 ended; /* ns: it ended during a look that may yet fire for it; 0: it has not ended */
+	__u64 value; /* if it has ended: ns; and `ret` */
+	__s64 ret;
+	__u64 looker; /* of the look: struct frbpf_look */
 };
 
 #define FRBPF_TAG_ENDED 0x46524254u
@@ -654,6 +656,7 @@ struct frbpf_look {
 	__u64 now;    /* ns; written by the daemon before the look */
 	__u64 last;   /* ns: `now` of the look before; 0: this is the first */
 	__u64 next;   /* ns: when an event may next pass a threshold; ~0: never */
+	__u64 looker; /* hash of the source and its target: who looks */
 	__u32 bank;   /* the bank in force when the look began */
 	__u32 source; /* enum frbpf_source */
 };

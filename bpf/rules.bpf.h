@@ -133,21 +133,14 @@ static __always_inline void parts_fill(struct frbpf_trigger *t, const struct frb
 	}
 }
 
+struct frbpf_look look; /* the last one, or the one that is under way: see look.bpf.h */
+
 /* ---- pending events that fired, until they end ---- */
 
 static __always_inline struct frbpf_followed_key followed_key(const struct frbpf_rule *rule,
 							      const struct match *m)
 {
 	return (struct frbpf_followed_key){ rule->id, m->now - m->value, m->id };
-}
-
-/* False: there is no room. */
-static __always_inline bool follow_begin(const struct frbpf_rule *rule, const struct match *m)
-{
-	struct frbpf_followed_key key = followed_key(rule, m);
-	struct frbpf_followed f = { .seen = m->now, .source = m->source };
-
-	return !bpf_map_update_elem(&followed, &key, &f, BPF_ANY);
 }
 
 /* A look has found an event that it may be following. */
@@ -160,18 +153,21 @@ static __always_inline void follow_see(const struct frbpf_rule *rule, const stru
 		f->seen = m->now;
 }
 
-/* Delete the entry, and report its end: only one of several CPUs does. @value 0: not seen. */
-static __always_inline void follow_end(const struct frbpf_followed_key *key, __u64 time,
+/*
+ * Delete the entry, and report its end: only one of several CPUs does. @value 0: not seen. False:
+ * there is none.
+ */
+static __always_inline bool follow_end(const struct frbpf_followed_key *key, __u64 time,
 				       __u64 value, __s64 ret)
 {
 	struct frbpf_ended *e;
 	int err = bpf_map_delete_elem(&followed, key);
 
 	if (err)
-		return;
+		return false;
 	e = bpf_ringbuf_reserve(&triggers, sizeof(*e), 0);
 	if (!e)
-		return;
+		return true;
 	e->tag = FRBPF_TAG_ENDED;
 	e->pad = 0;
 	e->of = *key;
@@ -179,17 +175,51 @@ static __always_inline void follow_end(const struct frbpf_followed_key *key, __u
 	e->value = value;
 	e->ret = ret;
 	bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
+	return true;
 }
 
-/* An event above the threshold of a PENDING rule has ended. */
-__noinline int follow_ended(const struct frbpf_rule *rule, const struct match *m)
+/* 0: there is no room. */
+__noinline int follow_begin(const struct frbpf_rule *rule, const struct match *m)
 {
 	struct frbpf_followed_key key;
+	struct frbpf_followed *was, f = {};
 
 	if (!rule || !m)
 		return 0;
 	key = followed_key(rule, m);
-	follow_end(&key, m->now, m->value, m->ret);
+	f.seen = m->now;
+	f.looker = look.looker;
+	if (!bpf_map_update_elem(&followed, &key, &f, BPF_NOEXIST))
+		return 1;
+	was = bpf_map_lookup_elem(&followed, &key);
+	if (!was)
+		return 0;
+	was->seen = m->now;
+	if (was->ended) /* since the look found it */
+		follow_end(&key, was->ended, was->value, was->ret);
+	return 1;
+}
+
+/*
+ * An event above the threshold of a PENDING rule has ended. A look that is under way may have found
+ * it before, and fire for it after: so it gets the end from here.
+ */
+__noinline int follow_ended(const struct frbpf_rule *rule, const struct match *m)
+{
+	struct frbpf_followed_key key;
+	struct frbpf_followed f = {};
+
+	if (!rule || !m)
+		return 0;
+	key = followed_key(rule, m);
+	if (follow_end(&key, m->now, m->value, m->ret) || look.now == look.last)
+		return 0;
+	f.ended = m->now;
+	f.value = m->value;
+	f.ret = m->ret;
+	f.looker = look.looker;
+	if (bpf_map_update_elem(&followed, &key, &f, BPF_NOEXIST)) /* the look was faster */
+		follow_end(&key, m->now, m->value, m->ret);
 	return 0;
 }
 
@@ -587,8 +617,6 @@ static __always_inline void rules_run_for_cpu(struct match *m)
 
 /* ---- looks: see struct frbpf_look. Sources with pending events use look.bpf.h ---- */
 
-struct frbpf_look look;
-
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -660,7 +688,11 @@ static long follow_lost(void *map, struct frbpf_followed_key *key, struct frbpf_
 {
 	struct frbpf_followed_key of = *key;
 
-	if (f->source == look.source && f->seen < look.last)
+	if (f->looker != look.looker)
+		return 0;
+	if (f->ended)
+		bpf_map_delete_elem(&followed, &of); /* the look did not fire for it */
+	else if (f->seen < look.last)
 		follow_end(&of, look.now, 0, 0);
 	return 0;
 }

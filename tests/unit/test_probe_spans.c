@@ -234,6 +234,33 @@ static void test_pending_fires_once_and_is_followed(void **state)
 	watch__end(&w);
 }
 
+/* Frequent looks at one span do not find the events of another, which has not ended for that. */
+static void test_looks_at_another_span(void **state)
+{
+	struct hanger h, others[3];
+	struct frbpf_ended end;
+	struct sink got;
+	struct watch w;
+
+	SKIP_UNLESS_UPROBES();
+	w = watch(RULE("rare", "pending(" BY_TID ") > 600ms", "", "cooldown = 0\n")
+			  RULE("often", "pending(" BY_ARG ") > 10ms", "", COUNT));
+	h = hang_in(hang_in_span, 5, 0);
+	got = collect(w.d, LONG_MS);
+	assert_int_equal(got.n, 1);
+	for (int i = 0; i < (int)ARRAY_SIZE(others); i++) {
+		others[i] = hang_in(hang_in_span, 6 + i, 0);
+		await_at_least(w.d, w.slots[1], 2 + i);
+	}
+	hanger__end(&h, 1);
+	end = await_end(w.d);
+	assert_int_equal(end.of.begin, got.last.time - got.last.value);
+	assert_int_equal(end.value, end.time - end.of.begin);
+	for (int i = 0; i < (int)ARRAY_SIZE(others); i++)
+		hanger__end(&others[i], 1);
+	watch__end(&w);
+}
+
 static void test_pending_over_a_reload(void **state)
 {
 	struct ruleset *rs;
@@ -342,6 +369,7 @@ int main(void)
 		cmocka_unit_test(test_from_a_static_probe),
 		cmocka_unit_test(test_a_number_is_used_again),
 		cmocka_unit_test(test_pending_fires_once_and_is_followed),
+		cmocka_unit_test(test_looks_at_another_span),
 		cmocka_unit_test(test_pending_over_a_reload),
 		cmocka_unit_test(test_pending_of_a_task_that_dies),
 		cmocka_unit_test(test_a_thousand_pending),

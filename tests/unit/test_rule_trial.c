@@ -24,8 +24,8 @@
 #include "detect/engine/patterns.h"
 #include "detect/engine/rule_table.h"
 #include "detect/engine/together.h"
-#include "engine_test.skel.h"
 #include "rules/rule_trial.h"
+#include "engine_event.h"
 #include "random_draw.h"
 
 #define STREAMS 150
@@ -33,13 +33,6 @@
 #define RULES	12
 #define ABOUT	4 /* the last ones are about others */
 #define MS	1000000ULL
-
-/* A struct match of bpf/engine.bpf.h, by the names of its members. */
-struct event {
-	const struct btf *btf;
-	uint32_t size;
-	char bytes[16384];
-};
 
 /* The buffer of the engine for a path or a string, when rules look at either. */
 struct path_buffer {
@@ -289,30 +282,6 @@ static void put_rules(struct stream *s, struct engine_test_bpf *skel)
 						     &s->table.globs[i], BPF_ANY),
 				 0);
 	skel->bss->control.bank[0] = s->table.bank;
-}
-
-static void event_begin(struct event *e, const struct engine_test_bpf *skel)
-{
-	memset(e, 0, sizeof(*e));
-	e->btf = bpf_object__btf(skel->obj);
-	e->size = bpf_map__value_size(skel->maps.events);
-	assert_in_range(e->size, 1, sizeof(e->bytes));
-}
-
-static void event_set(struct event *e, const char *member, const void *value, size_t size)
-{
-	int id = btf__find_by_name_kind(e->btf, "match", BTF_KIND_STRUCT);
-	const struct btf_type *t = btf__type_by_id(e->btf, id);
-
-	assert_non_null(t);
-	for (int i = 0; i < btf_vlen(t); i++) {
-		if (strcmp(btf__name_by_offset(e->btf, btf_members(t)[i].name_off), member) != 0)
-			continue;
-		assert_int_equal(btf__resolve_size(e->btf, btf_members(t)[i].type), size);
-		memcpy(e->bytes + btf_member_bit_offset(t, i) / 8, value, size);
-		return;
-	}
-	fail_msg("struct match has no member '%s'", member);
 }
 
 static void put_event(const struct stream *s, const struct trial_event *from,

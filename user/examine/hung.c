@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/hash.h"
 #include "common/proc_file.h"
 #include "examine/hung.h"
 
@@ -16,13 +18,9 @@
 
 static uint64_t hash_of(const struct examine_request *r)
 {
-	uint64_t hash = 0xcbf29ce484222325ULL;
-
 	if (r->ino)
 		return (uint64_t)r->maj << 32 | r->min; /* the whole file system */
-	for (const char *p = r->path; *p; p++)
-		hash = (hash ^ (unsigned char)*p) * 0x100000001b3ULL;
-	return hash | 1ULL << 63;
+	return hash_fnv1a(HASH_FNV1A_BEGIN, r->path, strlen(r->path)) | 1ULL << 63;
 }
 
 uint32_t hung__owner(pid_t pid)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/hash.h"
 #include "rules/file_scope.h"
 #include "rules/section.h"
 #include "rules/text.h"
@@ -234,16 +235,6 @@ static const struct section_key keys[] = {
 };
 const struct section_kind rule_section = { "[rule-NAME]", keys };
 
-/* FNV-1a, 64 bit (draft-eastlake-fnv) */
-static uint64_t hash_fnv1a(uint64_t hash, const void *data, size_t len)
-{
-	const unsigned char *p = data;
-
-	while (len--)
-		hash = (hash ^ *p++) * 0x100000001b3ULL;
-	return hash;
-}
-
 static uint64_t hash_rate(uint64_t hash, const struct rate *r)
 {
 	const uint64_t words[] = { r->n, r->window, r->per, r->field };
@@ -254,7 +245,7 @@ static uint64_t hash_rate(uint64_t hash, const struct rate *r)
 static uint64_t rule_id(const struct rule_conf *rule)
 {
 	const char *texts[] = { rule->name, rule->when_text, rule->if_text ? rule->if_text : "" };
-	uint64_t hash = 0xcbf29ce484222325ULL;
+	uint64_t hash = HASH_FNV1A_BEGIN;
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		hash = hash_fnv1a(hash, texts[i], strlen(texts[i]) + 1);
@@ -273,7 +264,7 @@ static uint64_t learn_id(const struct rule_conf *rule)
 	const struct when *w = &rule->when;
 	const char *texts[] = { w->target ?: "", rule->if_text ?: "" };
 	const uint64_t words[] = { w->source, w->all_calls, w->learn.window };
-	uint64_t hash = hash_fnv1a(0xcbf29ce484222325ULL, words, sizeof(words));
+	uint64_t hash = hash_fnv1a(HASH_FNV1A_BEGIN, words, sizeof(words));
 
 	hash = hash_fnv1a(hash, w->keys, sizeof(w->keys));
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)

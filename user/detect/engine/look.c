@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/hash.h"
 #include "detect/engine/look.h"
 #include "detect/engine/source.h"
 #include "detect/inject/listener.h"
@@ -64,6 +66,15 @@ static uint64_t next_look(const struct frbpf_look *done, uint64_t lowest)
 	return next < done->now + pause ? done->now + pause : next;
 }
 
+/* Others of the source, with other targets, look at other events. */
+static uint64_t looker_of(const struct source *s)
+{
+	const char *target = s->target ?: "";
+	uint64_t hash = hash_fnv1a(HASH_FNV1A_BEGIN, target, strlen(target));
+
+	return hash_fnv1a(hash, &s->ops->source, sizeof(s->ops->source));
+}
+
 static int look__make(struct source *s)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
@@ -73,6 +84,7 @@ static int look__make(struct source *s)
 	s->looking->next = UINT64_MAX;
 	s->looking->bank = s->control->generation & 1;
 	s->looking->source = s->ops->source;
+	s->looking->looker = looker_of(s);
 	err = look_bank(s)->min_pending == UINT64_MAX ? 0 : s->ops->look(s);
 	return err ?: bpf_prog_test_run_opts(s->look_end_fd, &opts);
 }

@@ -2,16 +2,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/hash.h"
 #include "detect/engine/text_set.h"
 
-/* FNV-1a. The hash identifies the same text in the next set. */
+/* The hash identifies the same text in the next set. */
 static uint64_t hash_of(const char *text, uint32_t kind)
 {
-	uint64_t hash = 0xcbf29ce484222325ULL + kind;
-
-	while (*text)
-		hash = (hash ^ (unsigned char)*text++) * 0x100000001b3ULL;
-	return hash;
+	return hash_fnv1a(HASH_FNV1A_BEGIN + kind, text, strlen(text));
 }
 
 size_t text_set__find(const struct text_set *set, const char *text, uint32_t kind)
