@@ -297,12 +297,12 @@ struct frbpf_count {
  * index. Its other bits are stored above the sum, so that outdated slices are recognised.
  */
 #define FRBPF_SHARE_SLICES   8
-#define FRBPF_SHARE_PLACES   16
+#define FRBPF_SHARE_BUCKETS  16
 #define FRBPF_SHARE_SUM_BITS 48
 
 struct frbpf_share {
 	__u64 until; /* as in struct frbpf_cooling */
-	__u64 slices[FRBPF_SHARE_PLACES];
+	__u64 slices[FRBPF_SHARE_BUCKETS];
 };
 
 #define FRBPF_RULE_QUIET     0x1  /* only counts, makes no triggers */

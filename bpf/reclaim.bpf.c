@@ -17,7 +17,7 @@
 char LICENSE[] SEC("license") = "GPL";
 
 #define MAX_STALLS   8192 /* a power of two */
-#define STALL_PLACES 8
+#define STALL_BUCKETS 8
 
 struct stall {
 	__u64 begin;
@@ -57,7 +57,7 @@ static __always_inline void stall_begin(int order, gfp_t gfp)
 	__u32 tid = bpf_get_current_pid_tgid(), owner, i;
 	struct stall *s;
 
-	for (i = 0; i < STALL_PLACES; i++) {
+	for (i = 0; i < STALL_BUCKETS; i++) {
 		s = stall_at(tid, i);
 		if (!s)
 			return;
@@ -77,7 +77,7 @@ static __always_inline struct stall *stall_of(__u32 tid)
 	struct stall *s;
 	__u32 i;
 
-	for (i = 0; i < STALL_PLACES; i++) {
+	for (i = 0; i < STALL_BUCKETS; i++) {
 		s = stall_at(tid, i);
 		if (!s || stall_owner(s) == tid)
 			return s;

@@ -42,18 +42,18 @@ share_of(const struct frbpf_rule *rule, struct frbpf_rule_state *st, const struc
 /* The bits above the sum of a slice. */
 static __always_inline __u64 share_lap(__u64 slice)
 {
-	return slice / FRBPF_SHARE_PLACES << FRBPF_SHARE_SUM_BITS;
+	return slice / FRBPF_SHARE_BUCKETS << FRBPF_SHARE_SUM_BITS;
 }
 
-static __always_inline __u64 *share_place(struct frbpf_share *s, __u64 slice)
+static __always_inline __u64 *share_bucket(struct frbpf_share *s, __u64 slice)
 {
-	return &s->slices[slice % FRBPF_SHARE_PLACES];
+	return &s->slices[slice % FRBPF_SHARE_BUCKETS];
 }
 
 /* Add @ns to a slice. Gives up after a few attempts, each lost to another CPU. */
 static __always_inline void share_put(struct frbpf_share *s, __u64 slice, __u64 ns)
 {
-	__u64 *at = share_place(s, slice), old, lap = share_lap(slice);
+	__u64 *at = share_bucket(s, slice), old, lap = share_lap(slice);
 
 	for (__u32 i = 0; i < 4; i++) {
 		old = *(volatile __u64 *)at;
@@ -65,7 +65,7 @@ static __always_inline void share_put(struct frbpf_share *s, __u64 slice, __u64 
 
 static __always_inline __u64 share_get(struct frbpf_share *s, __u64 slice)
 {
-	__u64 v = *(volatile __u64 *)share_place(s, slice);
+	__u64 v = *(volatile __u64 *)share_bucket(s, slice);
 
 	return (v & ~SHARE_SUM_MASK) == share_lap(slice) ? v & SHARE_SUM_MASK : 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Texts of others in reports: whatever they are, nothing of ours can be imitated, and it is UTF-8. */
+/* Texts from outside in reports: they cannot imitate our own text, and the result is UTF-8. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Links of others lead to a regular file or nowhere; finding that out opens nothing. */
+/* Links of other users lead to a regular file or nowhere; following them opens nothing. */
 #include <stdio.h>
 #include <string.h>
 

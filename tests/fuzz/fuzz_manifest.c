@@ -20,7 +20,7 @@ int confine__reader(const int *keep, size_t n)
 	return 0;
 }
 
-/* Nor the library's: sanitizers need much address space. */
+/* Instead of the library's function, too: sanitizers need much address space. */
 int limit__set(int resource, rlim_t max)
 {
 	return 0;

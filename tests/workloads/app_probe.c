@@ -2,7 +2,7 @@
 /*
  * Hits the probe of configs/include/frbpf.h: app_probe [TIMES [MS [--until FILE]]]
  *
- * --until: once FILE is there.
+ * --until: waits until FILE exists before the first hit.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Burns CPU in a call chain that is easy to find in a profile: burn_outer -> burn_middle ->
- *burn_inner.
+ * burn_inner.
  *
  *	burn [--seconds S] [--threads N]
  *
- * S may be a fraction. Prints one line of JSON; rounds is how often burn_inner() ran, of all
- *threads.
+ * S may be a fraction. Prints one line of JSON; rounds is how often burn_inner() ran, in all
+ * threads.
  */
 #include <getopt.h>
 #include <pthread.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Takes the CPUs away from everybody at random times, as a hypervisor does that has others to serve.
+ * Takes the CPUs away from all other tasks at random times, as a hypervisor with other guests does.
  *
- *	cpu_thief [--share PERCENT] [--longest MS] [--seed N]
+ * cpu_thief [--share PERCENT] [--longest MS] [--seed N]
  *
- * A thread on each CPU that is busy at the highest real-time priority for 1 ms to MS (60; long ones are rare) and
- * then sleeps so long that it takes PERCENT (30) of its CPU in the mean. One time in eight all of them begin at once,
- * as when a whole machine stands still. Runs until it is killed.
+ * A thread on each CPU that is busy at the highest real-time priority for 1 ms to MS (60; long ones
+ * are rare) and then sleeps so long that it takes PERCENT (30) of its CPU in the mean. One time in
+ * eight all of them begin at once, as when a whole machine stands still. Runs until it is killed.
  */
 #include <errno.h>
 #include <getopt.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Ends by a fault in a named function, at once: crash [segv|abort|handled]. Prints its pid before. handled: a handler
- * takes the fault as its own, and all goes well.
+ * Prints its pid, then ends by a fault in a named function: crash [segv|abort|handled]. With
+ * "handled" a signal handler recovers from the fault, and the exit status is 0.
  */
 #include <setjmp.h>
 #include <signal.h>

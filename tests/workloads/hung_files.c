@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hung_files: a program that runs from a file system which stops to answer. Mounts one (FUSE) that has this program,
- * runs it from there as "frbpf-hung", and says {"path": ..., "pid": ...}. Then it does what the lines of its
- * standard input say: "hang" - no request is answered any more; "close" - the program calls close(-1), deep in functions
- * of its own. At the end of the input the file system goes, and so does the program. Status 77: no FUSE here.
+ * hung_files: a program that runs from a file system that stops answering. Mounts a FUSE file
+ * system with this program, runs it from there as "frbpf-hung", and prints {"path": ..., "pid":
+ * ...}. Then it obeys the lines of its standard input: "hang" - no request is answered any more;
+ * "close" - the program calls close(-1), deep in its own functions. At the end of the input it
+ * unmounts, and the program ends. Status 77: no FUSE here.
  */
 #include <sys/mman.h>
 #include <sys/prctl.h>

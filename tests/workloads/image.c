@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A program image with a function of its own name, to be told from others in a profile. Tests build
+ * A program image whose function has its own name, to identify the image in a profile. Tests build
  * it several times: cc -DIMAGE=alpha makes burn_alpha(), with -DLIBRARY -shared a library of it.
  *
- *	image [--wait] SECONDS [PROGRAM ARGUMENTS...]
+ * image [--wait] SECONDS [PROGRAM ARGUMENTS...]
  *
- * Burns SECONDS of CPU time in burn_IMAGE(), then becomes PROGRAM. --wait: first until a byte, or the end, of
- * standard input. Prints one line of JSON when it begins to burn.
+ * Burns SECONDS of CPU time in burn_IMAGE(), then becomes PROGRAM. --wait: first until a byte, or
+ * the end, of standard input. Prints one line of JSON when it begins to burn.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -2,10 +2,10 @@
 /*
  * A process with many maps of its own program's text, until standard input ends.
  *
- *	many_maps N
+ * many_maps N
  *
- * Every second page of an area is mapped, so that the kernel joins none of them. Prints one line of JSON when all
- * are there; "maps" is fewer than N where vm.max_map_count does not allow that many.
+ * Every second page of an area is mapped, so that the kernel merges none of them. Prints one line
+ * of JSON when all are mapped; "maps" is less than N if vm.max_map_count allows no more.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs a command as on a kernel before 6.11, which tells no build ids of maps: the ioctl PROCMAP_QUERY of
- * /proc/PID/maps is refused with ENOTTY, there and in all of its children.
+ * Runs a command as on a kernel before 6.11, which does not report build ids of maps: the ioctl
+ * PROCMAP_QUERY of /proc/PID/maps is refused with ENOTTY, there and in all of its children.
  *
- *	no_procmap COMMAND...
+ * no_procmap COMMAND...
  */
 #include <errno.h>
 #include <linux/filter.h>

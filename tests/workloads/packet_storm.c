@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A storm of short softirqs: sends datagrams to itself, and a socket filter makes the kernel burn some
- * 100 us for each where it takes them in, in the softirq net_rx.
+ * A storm of short softirqs: sends datagrams to itself, and a socket filter makes the kernel burn
+ * some 100 us for each where it takes them in, in the softirq net_rx.
  *
- *	packet_storm
+ * packet_storm
  *
- * Until SIGTERM; then prints one line of JSON: how many there were.
+ * Runs until SIGTERM, then prints one line of JSON: the number of datagrams.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two threads on one CPU hand a byte to and fro: a known number of write() calls and, counted by
- *the kernel for each thread (getrusage), of context switches. What a recorder of the same time must
- *have seen exactly.
+ * Two threads on one CPU pass a byte to and fro: a known number of write() calls and of context
+ * switches, which the kernel counts for each thread (getrusage). A recorder must have seen exactly
+ * these.
  *
  *	pingpong [--loops N] [--cpu C]
  *
  * Prints one line of JSON: per thread its tid, the time between its two readings of the counter,
- *the switches away from it in that time, and its write() calls in that time (system call number
- *write_nr).
+ * the switches away from it in that time, and its write() calls in that time (system call number
+ * write_nr).
  */
 #include <errno.h>
 #include <getopt.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Loads libraries one after the other, calls library_burn() of each and unloads it again, so that
- * one takes the addresses of the one before.
+ * each library takes the addresses of the previous one.
  *
  *	reload SECONDS LIBRARY...
  *
- * Prints one line of JSON; same says whether all were loaded at one address.
+ * Prints one line of JSON; "same": were all loaded at one address?
  */
 #include <dlfcn.h>
 #include <stdbool.h>

@@ -5,7 +5,7 @@
  *
  *	reload_storm SOCKET N FILE...
  *
- * Prints {"reloads":N,"ns":T}. Exit status 1 and the daemon's words when it refuses one.
+ * Prints {"reloads":N,"ns":T}. If the daemon refuses a load, prints its message and exits with 1.
  */
 #include <errno.h>
 #include <stdint.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Starts short processes, one after the other; each spins 5 ms of CPU time in short_lived_spin() and exits:
- *what a recorder must still be able to name when they are long gone.
+ * Starts short processes, one after the other. Each spins for 5 ms of CPU time in
+ * short_lived_spin() and exits. A recorder must still be able to name them later.
  *
- *	short_lived [--count N]
+ * short_lived [--count N]
  *
  * Prints one line of JSON with the children's pids. Their comm is "short_lived", as is the
- *parent's.
+ * parent's.
  */
 #include <getopt.h>
 #include <spawn.h>

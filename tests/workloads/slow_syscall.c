@@ -2,13 +2,13 @@
 /*
  * Makes a system call that really takes N ms, in each of K threads, T times.
  *
- *	slow_syscall [--ms N] [--call clock_nanosleep|nanosleep|read|fsync] [--comm NAME]
- *		     [--threads K] [--times T] [--dir DIR]
+ * slow_syscall [--ms N] [--call clock_nanosleep|nanosleep|read|fsync] [--comm NAME] [--threads K]
+ * [--times T] [--dir DIR]
  *
  * Prints one line of JSON per slow call. begin_ns is taken before and end_ns after the call, so the
- *kernel's own measure is inside. fsync cannot be told how long to take: a file in DIR gets more and
- *more dirty data until it takes that long (the quicker calls before it are not printed); exit
- *status 1 when it never does.
+ * kernel's own measure is inside. The time of an fsync cannot be set: a file in DIR gets more and
+ * more dirty data until it takes that long. Quicker calls before are not printed. Exit status 1 if
+ * no call is slow enough.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * swap_names A B: the names A and B change places, again and again, until standard input ends. Prints "swapping" once
- * it has begun.
+ * swap_names A B: exchanges the names A and B again and again, until standard input ends. Prints
+ * "swapping" when it has begun.
  */
 #include <errno.h>
 #include <fcntl.h>

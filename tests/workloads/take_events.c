@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Attaches a BPF program of type tracepoint, named takes_events, to a tracepoint. It returns 0: no perf user gets the
- * event any more.
+ * Attaches a BPF program of type tracepoint, named takes_events, to a tracepoint. It returns 0: no
+ * perf user gets the event any more.
  *
- *	take_events ID
+ * take_events ID
  *
- * ID: of the tracepoint, from its file `id` in tracefs. Choose one that nobody else records.
+ * ID: that of the tracepoint, from the file `id` in tracefs. Choose a tracepoint that nobody else
+ * records.
  *
  * Prints the program's id as JSON once it is attached, and stays until it is killed.
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * unwinds: threads that are cancelled, or call pthread_exit(), inside of functions that are there to
- * be watched. Prints how many clean-ups ran, and how often a function found a return address that
- * is not in this program: a return probe replaces it, and ends the unwinding of the stack there.
+ * unwinds: threads that are cancelled, or call pthread_exit(), inside of watched functions. Prints
+ * how many clean-ups ran, and how often a function found a return address outside of this program:
+ * a return probe replaces it, and unwinding ends there.
  */
 /* what pthread_cleanup_push() expands to, without exceptions */
 #pragma GCC diagnostic ignored "-Wclobbered"

@@ -252,19 +252,19 @@ static bool trial_has_key(const struct when *when, uint32_t key)
 
 static uint64_t share_lap(uint64_t slice)
 {
-	return slice / FRBPF_SHARE_PLACES << FRBPF_SHARE_SUM_BITS;
+	return slice / FRBPF_SHARE_BUCKETS << FRBPF_SHARE_SUM_BITS;
 }
 
 static void share_put(struct frbpf_share *s, uint64_t slice, uint64_t ns)
 {
-	__u64 *at = &s->slices[slice % FRBPF_SHARE_PLACES], lap = share_lap(slice);
+	__u64 *at = &s->slices[slice % FRBPF_SHARE_BUCKETS], lap = share_lap(slice);
 
 	*at = (*at & ~SHARE_MASK) == lap ? *at + ns : (lap | ns);
 }
 
 static uint64_t share_get(const struct frbpf_share *s, uint64_t slice)
 {
-	uint64_t v = s->slices[slice % FRBPF_SHARE_PLACES];
+	uint64_t v = s->slices[slice % FRBPF_SHARE_BUCKETS];
 
 	return (v & ~SHARE_MASK) == share_lap(slice) ? v & SHARE_MASK : 0;
 }

@@ -132,13 +132,13 @@ int look__prepare(struct source *s)
 	return err;
 }
 
-void look__hold(struct look *l)
+void look__pause(struct look *l)
 {
 	if (l)
 		pthread_mutex_lock(&l->lock);
 }
 
-void look__go_on(struct look *l)
+void look__resume(struct look *l)
 {
 	if (!l)
 		return;

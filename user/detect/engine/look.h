@@ -20,9 +20,9 @@ struct look;
 int look__prepare(struct source *s);
 
 /* No look runs between these two, so rules may be written and put in force. NULL is legal. */
-void look__hold(struct look *l);
+void look__pause(struct look *l);
 /* Schedules the next look by the rules in force. */
-void look__go_on(struct look *l);
+void look__resume(struct look *l);
 
 /* The number of looks that the kernel has refused. For any thread. */
 uint64_t look__failed(const struct look *l);

@@ -239,9 +239,9 @@ int source__write(struct source *s, const struct rule_table *table, struct err *
 	if (code)
 		return err_set(err, code, "%s: cannot check what is pending or absent: %s",
 			       s->ops->name, strerror(-code));
-	look__hold(s->look);
+	look__pause(s->look);
 	code = write_bank(s, table, err);
-	look__go_on(s->look);
+	look__resume(s->look);
 	return code;
 }
 
@@ -249,13 +249,13 @@ void source__flip(struct source *s)
 {
 	uint32_t now = bank_in_force(s);
 
-	look__hold(s->look);
+	look__pause(s->look);
 
 	if (s->ops->change_keys)
 		s->ops->change_keys(s, s->control->bank[now].keys, s->control->bank[!now].keys);
 	/* Release: whoever reads the new generation sees the bank that it names. */
 	__atomic_add_fetch(&s->control->generation, 1, __ATOMIC_SEQ_CST);
-	look__go_on(s->look);
+	look__resume(s->look);
 }
 
 void source__free(struct source *s)
