@@ -48,6 +48,10 @@ SAN_OPT   ?= -O0
 SAN_FLAGS := $(if $(SAN),$(SAN_OPT) -g1 -fsanitize=fuzzer-no-link$(,)address$(,)undefined -fno-sanitize-recover=all \
 	     -fno-omit-frame-pointer -Wno-unknown-attributes -Wno-gnu-variable-sized-type-not-at-end)
 
+# Links of tests and fuzz targets, some 300 programs, by lld: with sanitizers in less than half of the time of GNU ld. Its
+# build ids are those of GNU ld, since tests look at their own.
+FAST_LINK := $(if $(shell command -v ld.lld),-fuse-ld=lld -Wl$(,)--build-id=sha1)
+
 CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
 	    -Wno-unused-parameter -Wno-missing-field-initializers
@@ -139,7 +143,7 @@ $(O)/vmlinux/vmlinux.h:
 $(O)/tests/unit/%: tests/unit/%.c $(LIB)
 	$(call msg,TEST,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(if $(SAN),,$(FAST_FLAGS)) -MMD -MP -MF $@.d $< $(LIB) $(LIBS) -lcmocka -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(if $(SAN),,$(FAST_FLAGS)) $(FAST_LINK) -MMD -MP -MF $@.d $< $(LIB) $(LIBS) -lcmocka -o $@
 
 $(O)/tests/workloads/%: tests/workloads/%.c
 	$(call msg,CC,$@)
@@ -168,7 +172,7 @@ $(O)/tests/helpers/%: tests/helpers/%.c $(LIB)
 $(O)/tests/fuzz/%: tests/fuzz/%.c $(LIB)
 	$(call msg,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -Wno-missing-prototypes -Itests/fuzz -MMD -MP -MF $@.d $< $(LIB) $(LIBS) -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(FAST_LINK) -Wno-missing-prototypes -Itests/fuzz -MMD -MP -MF $@.d $< $(LIB) $(LIBS) -o $@
 
 unit: $(UNIT_BINS)
 workloads: $(WORKLOADS) $(HELPERS)

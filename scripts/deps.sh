@@ -29,6 +29,7 @@ build-x86_64|Zydis/Zydis.h|libzydis-dev|zydis-devel|zydis|zydis-devel|zydis-dev
 build|zstd.h|libzstd-dev|libzstd-devel|zstd|libzstd-devel|zstd-dev
 build|zlib.h|zlib1g-dev|zlib-devel|zlib|zlib-devel|zlib-dev
 test|cmocka.h|libcmocka-dev|libcmocka-devel|cmocka|libcmocka-devel|cmocka-dev
+test|ld.lld|lld|lld|lld|lld|lld
 test|bats|bats|bats|bash-bats|bats|bats
 test|jq|jq|jq|jq|jq|jq
 test|perf|linux-perf,linux-tools-generic|perf|perf|perf|perf
