@@ -95,9 +95,10 @@ __noinline int share_add(struct frbpf_share *s, const struct frbpf_rate *rate, s
 			     ((length >> 10) + 1))
 			    << 10;
 		m->sum += n;
+		if (!slice--) /* the machine started in it */
+			break;
 		end = start;
 		start -= length;
-		slice--;
 	}
 	return 0;
 }

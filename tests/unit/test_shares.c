@@ -67,6 +67,21 @@ static void test_adds_up(void **state)
 	rule_free(&r);
 }
 
+/* The window reaches back to before the machine started. */
+static void test_soon_after_boot(void **state)
+{
+	struct rule_conf r = share_rule(1, "app:x > 0.01% in 10m per rule", NULL);
+	struct bench b;
+
+	SKIP_UNLESS_POSSIBLE();
+	b = bench_open(&r, 1);
+	assert_int_equal(inject_timed(&b, (struct timed){ 100 * MS, 50 * MS }), 0);
+	assert_int_equal(inject_timed(&b, (struct timed){ 300 * MS, 100 * MS }), 1);
+	assert_int_equal(b.last.value, 150 * MS);
+	bench_close(&b);
+	rule_free(&r);
+}
+
 static void test_each_apart(void **state)
 {
 	struct rule_conf r[] = { share_rule(1, "app:x > 50% in 1s per cpu", NULL),
@@ -136,7 +151,7 @@ static void test_random(void **state)
 
 	SKIP_UNLESS_POSSIBLE();
 	srand(1);
-	t = now_ns() - 60000 * MS;
+	t = now_ns() - 15000 * MS;
 	b = bench_open(&r, 1);
 	for (int i = 0; i < (int)ARRAY_SIZE(v); i++) {
 		uint64_t sum;
@@ -326,10 +341,10 @@ static void test_storm(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_adds_up),	      cmocka_unit_test(test_each_apart),
-		cmocka_unit_test(test_beside_others), cmocka_unit_test(test_random),
-		cmocka_unit_test(test_on_cpu),	      cmocka_unit_test(test_sums_of_threads),
-		cmocka_unit_test(test_storm),
+		cmocka_unit_test(test_adds_up),		cmocka_unit_test(test_each_apart),
+		cmocka_unit_test(test_soon_after_boot), cmocka_unit_test(test_beside_others),
+		cmocka_unit_test(test_random),		cmocka_unit_test(test_on_cpu),
+		cmocka_unit_test(test_sums_of_threads), cmocka_unit_test(test_storm),
 	};
 
 	test_pid();

@@ -224,7 +224,7 @@ static void check_moments(const char *when, int at_once)
 	struct rule_conf rules[] = { rule_about(when), key_rule(A, "cpu == 1"),
 				     key_rule(B, "cpu == 2") };
 	const uint32_t slots[ARRAY_SIZE(rules)] = { 0, 1, 2 };
-	const uint64_t within = 1000 * MS, t = now_ns() - 100000 * MS;
+	const uint64_t within = 1000 * MS, t = now_ns() - 3 * within;
 	struct together all = { 0 };
 	struct err err = { "" };
 	struct bench b;

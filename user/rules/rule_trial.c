@@ -286,9 +286,10 @@ static uint64_t share_add(struct frbpf_share *s, uint64_t window, uint64_t now, 
 			     ((length >> 10) + 1))
 			    << 10;
 		sum += n;
+		if (!slice--)
+			break;
 		end = start;
 		start -= length;
-		slice--;
 	}
 	return sum;
 }
