@@ -148,7 +148,7 @@ $(O)/tests/unit/%: tests/unit/%.c $(LIB)
 $(O)/tests/workloads/%: tests/workloads/%.c
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -Wall -Wextra $< -lpthread -o $@
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -Wall -Wextra -MMD -MP -MF $@.d $< -lpthread -o $@
 
 $(O)/tests/workloads/cause: $(wildcard tests/causes/*.c tests/causes/*.h)
 	$(call msg,CC,$@)
@@ -246,4 +246,4 @@ help:
 	@echo 'make uninstall        remove what make install has put there'
 	@echo 'make GEN_VMLINUX_H=1  take kernel types from the running kernel'
 
--include $(OBJS:.o=.d) $(MAIN_OBJ:.o=.d) $(BPF_SRCS:bpf/%.bpf.c=$(BPF_O)/%.bpf.d) $(UNIT_BINS:=.d) $(FUZZ_BINS:=.d)
+-include $(OBJS:.o=.d) $(MAIN_OBJ:.o=.d) $(BPF_SRCS:bpf/%.bpf.c=$(BPF_O)/%.bpf.d) $(UNIT_BINS:=.d) $(WORKLOADS:=.d) $(FUZZ_BINS:=.d)

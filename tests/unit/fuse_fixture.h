@@ -158,10 +158,10 @@ static inline void fuse_run(int dev, const char *content)
 }
 
 /*
- * Enter a mount namespace of our own before main(), so that every process of the test is in it. It
- * ends with the test, even if that is killed. Without root there is no namespace, and no mount.
+ * Enter a mount namespace of our own, as do the processes that we fork from now on. It ends with the
+ * last of them, even if that is killed. Without root there is no namespace, and no mount.
  */
-__attribute__((constructor)) static inline void fuse_fixture__begin(void)
+static inline void fuse_fixture__confine(void)
 {
 	if (!unshare(CLONE_NEWNS))
 		mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);

@@ -431,5 +431,6 @@ int main(void)
 		cmocka_unit_test(test_cancel),
 	};
 
+	fuse_fixture__confine();
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -191,5 +191,6 @@ int main(void)
 		cmocka_unit_test(openers_that_hang_are_few),
 	};
 
+	fuse_fixture__confine();
 	return cmocka_run_group_tests(tests, begin, end);
 }

@@ -312,6 +312,7 @@ int main(void)
 		cmocka_unit_test(test_instructions),
 	};
 
+	fuse_fixture__confine();
 	test_pid();
 	return cmocka_run_group_tests(tests, start_reader, stop_reader);
 }

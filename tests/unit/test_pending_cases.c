@@ -526,6 +526,7 @@ int main(int argc, char **argv)
 						begin_nothing, end_all, (void *)s };
 		n++;
 	}
+	fuse_fixture__confine();
 	test_pid();
 	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
 	return _cmocka_run_group_tests("pending", tests, n, start_reader, stop_reader);

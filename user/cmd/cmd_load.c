@@ -180,6 +180,12 @@ static int read_rules(const struct load_opts *opts, struct loaded *l)
 	return code ? EXIT_FAILED : keep_paths(l);
 }
 
+static int ask_to_load(const char *path, const char *rules, struct err *err, json_t **ret)
+{
+	return control__request(path, json_pack("{s:s, s:s}", "cmd", "load", "path", rules), err,
+				ret);
+}
+
 /* 0: reloaded; -ENOENT: no daemon runs there; otherwise EXIT_FAILED with an error printed. */
 static int reload_running(const struct loaded *l)
 {
@@ -189,8 +195,9 @@ static int reload_running(const struct loaded *l)
 	int code;
 
 	snprintf(path, sizeof(path), "%s/control", l->base);
-	code = control__request(path, json_pack("{s:s, s:s}", "cmd", "load", "path", l->rules),
-				&err, &reply);
+	code = ask_to_load(path, l->rules, &err, &reply);
+	if (code == -ECONNRESET) /* it has died meanwhile, and may not have closed its socket yet */
+		code = ask_to_load(path, l->rules, &err, &reply);
 	if (code == -ENOENT || code == -ECONNREFUSED || code == -ENOTDIR)
 		return -ENOENT;
 	if (code) {
