@@ -90,15 +90,16 @@ switched_out() { # PID
 	perf_record b.data -e cpu-clock -F 4999 -g "$WORKLOADS/mix" --heavy 60 --rounds 300
 	run -0 frbpf diff a.data b.data
 	[[ $output == *"mix_heavy  mix"* && $output == *"mix_light  mix"* ]] || fail "$output"
-	changes a.data b.data "$(row mix_heavy self_percent.change) | . > 35 and . < 65" >/dev/null ||
+	# neighbours slow one function more than the other
+	changes a.data b.data "$(row mix_heavy self_percent.change) | . > 25 and . < 65" >/dev/null ||
 		fail "$output"
-	changes a.data b.data "$(row mix_light self_percent.change) | . < -35 and . > -65" >/dev/null
+	changes a.data b.data "$(row mix_light self_percent.change) | . < -25 and . > -65" >/dev/null
 	changes a.data b.data "$(row mix_heavy self_noise) == false" >/dev/null
 	# it replaces the other one: their callers change less
 	changes a.data b.data "($(row mix_round total_percent.change) // 0) | fabs < 10" >/dev/null
 	changes a.data b.data '.sessions[0].events[0].functions[0:2] | map(.symbol) | sort == ["mix_heavy", "mix_light"]'
 	# and in the other direction
-	changes b.data a.data "$(row mix_heavy self_percent.change) < -35" >/dev/null
+	changes b.data a.data "$(row mix_heavy self_percent.change) < -25" >/dev/null
 }
 
 @test "--limit and --sort are obeyed" {

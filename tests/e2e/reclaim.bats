@@ -38,7 +38,7 @@ teardown() {
 	reader=$!
 	wait "$reader"
 	wait_for_incident "$BASE" 1
-	name=$(incidents "$BASE")
+	name=$(incidents "$BASE" | head -n 1)
 	dump=$BASE/session-mem/perf.data.$name
 	same "source" "$(manifest "$name" source)" reclaim
 	same "pid" "$(manifest "$name" pid)" "$reader"
@@ -51,6 +51,6 @@ teardown() {
 	# and where: the kernel charges a page to the group, for a call of the program
 	jq -e '.triggers[0].stacks | (.kernel | any(.symbol | strings | test("charge|reclaim"))) and (.user[0].module | test("libc|ld-"))' \
 		"$BASE/incidents/$name.json" || fail "$(jq -c '.triggers[0].stacks' "$BASE/incidents/$name.json")"
-	run -0 frbpf show
+	run -0 frbpf show "$name"
 	[[ $output == *"scope=cgroup"* && $output == *"frbpf-mem (pid $reader"* ]]
 }

@@ -47,16 +47,16 @@ try() {
 @test "rules fire on a recording as often, and when, as it happened" {
 	need_recording
 	local n=5
-	record a.data "$WORKLOADS/slow_syscall" --comm tuned --call clock_nanosleep --ms 30 --times $n
+	record a.data "$WORKLOADS/slow_syscall" --comm tried --call clock_nanosleep --ms 30 --times $n
 	cat >r.conf <<-'EOF2'
 		[rule-sleep]
 		when = syscall:clock_nanosleep > 30ms
-		if = comm == "tuned"
+		if = comm == "tried"
 		cooldown = 0
 
 		[rule-cool]
 		when = syscall:clock_nanosleep > 30ms
-		if = comm == "tuned"
+		if = comm == "tried"
 		cooldown = 1h per process
 
 		[rule-third]
@@ -65,12 +65,12 @@ try() {
 
 		[rule-hang]
 		when = pending(offcpu) > 20ms
-		if = comm == "tuned"
+		if = comm == "tried"
 		cooldown = 0
 
 		[rule-less]
 		when = pending(offcpu) > 1h
-		if = comm == "tuned"
+		if = comm == "tried"
 
 		[rule-never]
 		when = syscall:clock_nanosleep > 1h
@@ -81,7 +81,7 @@ try() {
 	jq -se --slurpfile t tried '[$t[0].rules[] | select(.name == "sleep") | .fires[]] as $f |
 		[range(length)] | all(. as $i | $f[$i].time_ns <= $all[$i].end_ns and
 			$f[$i].time_ns - $f[$i].value_ns >= $all[$i].begin_ns and
-			$f[$i].tid == $all[$i].tid and $f[$i].comm == "tuned")' --argjson all "$(jq -s . workload.out)" \
+			$f[$i].tid == $all[$i].tid and $f[$i].comm == "tried")' --argjson all "$(jq -s . workload.out)" \
 		workload.out || fail "$(of sleep .fires) $(cat workload.out)"
 	same "with a cooldown" "$(of cool '[.fired, .suppressed.cooldown]')" "[1,$((n - 1))]"
 	# while it hangs: 20 ms after it began
@@ -105,25 +105,25 @@ try() {
 	write_rules <<-'EOF2'
 		[rule-call]
 		when = syscall:clock_nanosleep > 10ms
-		if = comm == "tuned"
+		if = comm == "tried"
 		dump = none
 
 		[rule-wait]
 		when = offcpu > 20ms
-		if = comm ~ "tune?" && state == S
+		if = comm ~ "trie?" && state == S
 		dump = none
 		cooldown = 45ms
 
 		[rule-count]
 		when = offcpu > 20ms
-		if = comm == "tuned"
+		if = comm == "tried"
 		dump = none
 		cooldown = 0
 		count = 3 in 1h per thread
 
 		[rule-share]
 		when = syscall:clock_nanosleep > 10% in 1s per comm
-		if = comm == "tuned"
+		if = comm == "tried"
 		dump = none
 		cooldown = 0
 
@@ -138,7 +138,7 @@ try() {
 		cooldown = 0
 	EOF2
 	frbpf_load
-	record a.data "$WORKLOADS/slow_syscall" --comm tuned --call clock_nanosleep --ms 30 --times $n
+	record a.data "$WORKLOADS/slow_syscall" --comm tried --call clock_nanosleep --ms 30 --times $n
 	try "$RULES" a.data
 	for rule in call wait count share after together; do
 		same "$rule matched" "$(of $rule .matched)" "$(status_of $rule .matched)"
@@ -276,7 +276,7 @@ counted() {
 	need_recording
 	need_tracepoints vmscan:mm_vmscan_memcg_reclaim_end
 	disk_below >/dev/null || skip "the test's files are on no disk"
-	local name when command=("$WORKLOADS/slow_syscall" --comm tuned --call clock_nanosleep --ms 30 --times 4)
+	local name when command=("$WORKLOADS/slow_syscall" --comm tried --call clock_nanosleep --ms 30 --times 4)
 	while read -r name when; do
 		printf '[rule-%s]\nwhen = %s\nif = comm != "nobody"\ncooldown = 0\n' "$name" "$when"
 	done >r.conf <<-'EOF2'
@@ -311,7 +311,7 @@ counted() {
 	perf_saves sched.data sched record
 	tells sched.data blocked hang hit offcpu runqlat
 	# a hypervisor may hide single switches, from perf too
-	between "$(of offcpu '[.fires[] | select(.comm == "tuned")] | length')" 2 4 "sleeps"
+	between "$(of offcpu '[.fires[] | select(.comm == "tried")] | length')" 2 4 "sleeps"
 	perf_saves trace.data trace record
 	tells trace.data call
 	same "calls" "$(of call .matched)" 4
