@@ -48,7 +48,7 @@ SAN_OPT   ?= -O0
 SAN_FLAGS := $(if $(SAN),$(SAN_OPT) -g1 -fsanitize=fuzzer-no-link$(,)address$(,)undefined -fno-sanitize-recover=all \
 	     -fno-omit-frame-pointer -Wno-unknown-attributes -Wno-gnu-variable-sized-type-not-at-end)
 
-# Links of tests and fuzz targets, some 300 programs, by lld: with sanitizers in less than half of the time of GNU ld. Its
+# Links of tests and fuzz targets, some 300 programs, by lld: with sanitizers in about half of the time of GNU ld. Its
 # build ids are those of GNU ld, since tests look at their own.
 FAST_LINK := $(if $(shell command -v ld.lld),-fuse-ld=lld -Wl$(,)--build-id=sha1)
 
