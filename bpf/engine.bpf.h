@@ -194,7 +194,7 @@ struct match {
 	__u64 parts; /* bitmap of the PART rules that this event has matched */
 	__u64 sum;   /* SHARE: the sum in the window, including this value */
 	__u64 seen;  /* pending: see look_seen() */
-	__u64 id; /* identifies a pending event, with its begin; often the number of a task */
+	__u64 id;    /* identifies a pending event, with its begin; often the number of a task */
 	__s64 ret;
 	__u32 key; /* below FRBPF_KEY_MAX; 0 for sources without keys, whose rules have bit 0 set */
 	__u32 source;

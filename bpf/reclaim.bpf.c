@@ -16,7 +16,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define MAX_STALLS   8192 /* a power of two */
+#define MAX_STALLS    8192 /* a power of two */
 #define STALL_BUCKETS 8
 
 struct stall {
