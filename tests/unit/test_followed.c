@@ -136,6 +136,16 @@ static void assert_ended(const struct engine *e)
 	assert_int_equal(n_followed(e), 0);
 }
 
+/* This look and the next one report nothing more. */
+static void close_after_looks(struct engine *e)
+{
+	look_ends(e);
+	next_look(e, 1, LOOKER);
+	look_ends(e);
+	assert_ended(e);
+	engine_close(e);
+}
+
 static void test_ends_after_it_fired(void **state)
 {
 	struct engine e;
@@ -146,11 +156,7 @@ static void test_ends_after_it_fired(void **state)
 	assert_int_equal(e.n_ended, 0);
 	it_ends(&e);
 	assert_ended(&e);
-	look_ends(&e);
-	next_look(&e, 1, LOOKER);
-	look_ends(&e);
-	assert_ended(&e);
-	engine_close(&e);
+	close_after_looks(&e);
 }
 
 /* The look has seen that it lasts, and another CPU ends it before the rule fires. */
@@ -164,11 +170,7 @@ static void test_ends_before_it_fires(void **state)
 	assert_int_equal(e.n_ended, 0);
 	look_finds(&e);
 	assert_ended(&e);
-	look_ends(&e);
-	next_look(&e, 1, LOOKER);
-	look_ends(&e);
-	assert_ended(&e);
-	engine_close(&e);
+	close_after_looks(&e);
 }
 
 static void test_ends_and_never_fires(void **state)
