@@ -157,6 +157,7 @@ at_run() { # COMMAND...
 
 @test "the sender may name one of its threads, but no other thread" {
 	local sent name other
+	printf '[daemon]\nmerge = 0\n' >>"$RULES"
 	frbpf_load
 	send_and_stay 'slow 1s' --thread
 	wait_for_incident "$BASE" 1
@@ -165,7 +166,6 @@ at_run() { # COMMAND...
 	same tid "$(manifest "$name" tid)" "$(json "$sent" .tid)"
 	same pid "$(manifest "$name" pid)" "$(json "$sent" .pid)"
 	[[ $(manifest "$name" tid) != "$(manifest "$name" pid)" ]]
-	settle
 	send_and_stay "slow 1s tid=$$"
 	wait_for_incident "$BASE" 2
 	other=$(let_go)
@@ -356,23 +356,35 @@ has_no_more_files() { # PID N
 }
 
 @test "frbpf run receives the messages of its command, and no others" {
-	local out=$BATS_TEST_TMPDIR/out go=$BATS_TEST_TMPDIR/go socket=/run/frbpf/app others
+	local out=$BATS_TEST_TMPDIR/out go=$BATS_TEST_TMPDIR/go socket=/run/frbpf/app recorder i
 	cat >"$BATS_TEST_TMPDIR/cmd" <<-'EOF'
 		set -- "$1" "$2" "$FRBPF_APP"
 		printf 'slow 200ms' | "$1" "$3" || exit 9
 		echo "$3" >"$2.socket" && mv "$2.socket" "$2.inside"
 		while [ ! -e "$2" ]; do sleep 0.05; done
+		printf 'last' | "$1" "$3" --until "$2.end"
+	EOF
+	cat >>"$RULES" <<-'EOF'
+		[daemon]
+		merge = 0
+
+		[rule-last]
+		when = app:last
 	EOF
 	timeout -k 5 60 "$FRBPF" run --rules "$RULES" -o "$out" -- \
 		sh "$BATS_TEST_TMPDIR/cmd" "$WORKLOADS/app_send" "$go" "$socket" "$out" >/dev/null 3>&- &
-	others=$!
+	recorder=$!
 	wait_until 30 test -e "$go.inside"
-	# this one still exists when it is looked up, and is not from the command
-	printf 'slow 300ms' | "$WORKLOADS/app_send" "$(cat "$go.inside")" --until "$go" >/dev/null 3>&- &
-	printf 'slow 400ms' | "$WORKLOADS/app_send" "$(cat "$go.inside")" --until "$go" >/dev/null 3>&- &
-	settle
+	# others send; they still exist when they are looked up
+	for i in 300 400; do
+		printf 'slow %sms' "$i" | "$WORKLOADS/app_send" "$(cat "$go.inside")" --until "$go.end" >"$go.$i" 3>&- &
+		wait_until 10 grep -q '"sent": 1' "$go.$i"
+	done
+	# messages are read in order: the others' were read when the last one has fired
 	touch "$go"
-	wait "$others" && fail "no rule has fired"
+	wait_until 20 has_incidents "$out" 2
+	touch "$go.end"
+	wait "$recorder" && fail "no rule has fired"
 	same matched "$(jq -r '.rules[] | select(.name == "slow") | "\(.matched) \(.matches.max_ns)"' "$out/summary.json")" "1 200000000"
 }
 

@@ -28,6 +28,10 @@ has_no_rule() { # RULE
 	! status_of "$1" .name >/dev/null 2>&1
 }
 
+has_suppressed_muted() { # N
+	(($(status_of slow .suppressed.muted) == $1))
+}
+
 slow_calls() { # N
 	workload slow_syscall --ms 20 --times "$1" --comm "$victim" >/dev/null
 }
@@ -51,8 +55,7 @@ when = runqlat > 10s' >>"$RULES"
 	frbpf_load
 	slow_calls 2
 	same "matched" "$(status_of slow .matched)" 5
-	same "suppressed" "$(status_of slow .suppressed.muted)" 5
-	settle
+	wait_until 10 has_suppressed_muted 5
 	same "incidents" "$(incidents "$BASE")" ""
 	frbpf mute slow --for 2s # instead
 	frbpf_load

@@ -222,7 +222,7 @@ two_rules() {
 	ms=2 times=110 live
 	[[ $(<"$BATS_TEST_TMPDIR/live.err") == *'this always fires: 110 times in '*'max-dumps allows 5 in 1d'* ]] ||
 		fail "$(cat "$BATS_TEST_TMPDIR/live.err")"
-	[[ $(<"$BATS_TEST_TMPDIR/live.err") == *'this never fires, by what was measured: the largest of '* ]] ||
+	[[ $(<"$BATS_TEST_TMPDIR/live.err") == *'as measured, this never fires: the largest of '* ]] ||
 		fail "$(cat "$BATS_TEST_TMPDIR/live.err")"
 	same "warnings" "$(grep -c 'warning: this' "$BATS_TEST_TMPDIR/live.err")" 2
 }

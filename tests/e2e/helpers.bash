@@ -141,6 +141,13 @@ frbpf_stop() {
 	wait_until 10 no_daemon
 }
 
+# For "and no more of them": stops the daemon, which first writes the incidents of all that fired before. It must still
+# be there.
+frbpf_finish() {
+	[[ $(daemon_pid) ]] || fail "there is no daemon; output: $(cat "$BASE/output" 2>/dev/null)"
+	frbpf_stop
+}
+
 # Prints the pids of daemons that were given BASE (a path of this test alone) as an argument. Every test asks this at its
 # end, some all the time: one process reads all command lines. A loop here would cost a third of a second, since bats
 # notes each command that it is about to run.

@@ -313,13 +313,13 @@ grow() { # DUMP TO SIZE
 	(
 		ulimit -S -t 1
 		run -1 frbpf diff "$BATS_TEST_TMPDIR/big" "$BATS_TEST_TMPDIR/big"
-		[[ $output == *"reading takes more CPU time than it may"* ]] || fail "$output"
+		[[ $output == *"reading the recordings takes more CPU time than the limit"* ]] || fail "$output"
 	)
 	[[ -z ${SAN-} && $FRBPF != *-san/* ]] || return 0 # the sanitizers' own memory has no limit
 	(
 		ulimit -S -d 8000
 		run -1 frbpf diff "$BATS_TEST_TMPDIR/big" "$BATS_TEST_TMPDIR/big"
-		[[ $output == *"reading took "*"M of memory, and may take 7M"* ]] || fail "$output"
+		[[ $output == *"reading the recordings took "*"M of memory; the limit is 7M"* ]] || fail "$output"
 	)
 }
 

@@ -159,7 +159,7 @@ kill_daemon() {
 	frbpf_load
 	spike
 	wait_for_incident "$BASE" 1
-	settle
+	frbpf_finish
 	name=$(incidents "$BASE")
 	same "incidents" "$(wc -l <<<"$name")" 1
 	run -0 frbpf ls

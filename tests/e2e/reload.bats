@@ -139,7 +139,7 @@ counting_rules() { # FILE
 	same "both" "$(frbpf status --json | jq ".memory | .used_bytes - .sideband_rings_bytes")" $((one * 2))
 	sed -i 's/-F 998/-F 997/; s/-m 1M/-m 2M/' "$RULES"
 	run -1 --separate-stderr frbpf_load
-	[[ $stderr == *"the sessions need "*" and those before them hold "*"max-memory"* ]]
+	[[ $stderr == *"the new sessions need "*" and the old ones still use "*"max-memory"* ]]
 	wait_until 40 has_incidents "$BASE" 1
 	fits() { frbpf_load 2>/dev/null; }
 	wait_until 15 fits

@@ -77,7 +77,7 @@ first_sample() { # DUMP
 	ring_rules $((cpus * (2048 + 2112)))K # enough for rings of 1M, not beside those of 512K
 	frbpf_load
 	began=$(session .ring_bytes) started=$(session .started_monotonic_ns)
-	wait_until 15 grep -q "session 'clock': ring = 4s wants .* beside the .* in use" "$BASE/output" ||
+	wait_until 15 grep -q "session 'clock': ring = 4s needs .* while the .* in use are still mapped" "$BASE/output" ||
 		fail "$(cat "$BASE/output")"
 	same "ring" "$(session .ring_bytes)" "$began"
 	same "start of the session" "$(session .started_monotonic_ns)" "$started"

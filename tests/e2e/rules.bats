@@ -57,12 +57,12 @@ has_matched() { # AT-LEAST
 	for _ in 1 2; do
 		fail_to_open
 	done
-	settle
-	same "number of incidents" "$(incidents "$BASE" | wc -l)" 2
 	same "incidents of the rule" "$(rule .incidents)" 2
 	between "$(rule .suppressed.rule_max_dumps)" 2 1000 "suppressed by max-dumps"
 	run -0 frbpf status
 	[[ $output == *"max-dumps of the rule"* ]]
+	frbpf_finish
+	same "number of incidents" "$(incidents "$BASE" | wc -l)" 2
 }
 
 @test "max-dumps of all rules together outlast a reload" {
@@ -82,9 +82,9 @@ has_matched() { # AT-LEAST
 	sed -i 's/^cooldown = 0/cooldown = 1ms/' "$RULES"
 	frbpf_load
 	fail_to_open
-	settle
-	same "number of incidents" "$(incidents "$BASE" | wc -l)" 1
 	between "$(rule .suppressed.max_dumps)" 1 1000 "suppressed by max-dumps of all"
+	frbpf_finish
+	same "number of incidents" "$(incidents "$BASE" | wc -l)" 1
 }
 
 @test "dump = none only counts, and status -v draws the values" {
@@ -98,11 +98,11 @@ has_matched() { # AT-LEAST
 	frbpf_load
 	fail_to_open
 	wait_until 15 has_matched 1
-	settle
-	same "number of incidents" "$(incidents "$BASE" | wc -l)" 0
 	same "sum of the histogram" "$(rule '.values | map(.matches) | add')" "$(rule .matched)"
 	run -0 frbpf status -v
 	[[ $output == *"(only counts)"* && $output == *"***"* ]]
+	frbpf_finish
+	same "number of incidents" "$(incidents "$BASE" | wc -l)" 0
 }
 
 # suppressed NAME: the entry in its manifest
@@ -137,8 +137,8 @@ has_suppressed() { # NAME
 	second=$(incidents "$BASE" | tail -n 1)
 	same "it broke the cooldown" "$(jq .triggers[0].escalated "$BASE/incidents/$second.json")" true
 	frbpf trigger late 50ms
-	settle
-	frbpf_stop
+	wait_until 10 has_matched 6
+	frbpf_finish
 	same "the second" "$(suppressed "$second")" '[["late",1,50000000,true]]'
 	run -0 frbpf show "$first"
 	[[ $output == *"then suppressed: 3 more of rule late, the largest 70ms"* ]]

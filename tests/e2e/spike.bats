@@ -84,7 +84,7 @@ check_frames() { # NAME DUMP
 	frbpf_load
 	spike=$(workload runq_spike --ms 80)
 	wait_for_incident "$BASE" 1
-	settle
+	frbpf_finish
 	name=$(incidents "$BASE")
 	same "number of incidents" "$(wc -l <<<"$name")" 1
 	[[ $name =~ ^[0-9]{16}$ ]] || fail "name of the incident: $name"
@@ -192,7 +192,7 @@ compared() { # RULE
 	frbpf_load
 	slow=$(workload slow_syscall --ms 400)
 	wait_for_incident "$BASE" 1
-	settle
+	frbpf_finish
 	name=$(incidents "$BASE")
 	same "number of incidents" "$(wc -l <<<"$name")" 1
 	same "rule" "$(manifest "$name" rule)" slow
@@ -316,7 +316,7 @@ compared() { # RULE
 	frbpf_load
 	workload runq_spike --ms 60
 	workload slow_syscall --ms 100
-	settle
+	frbpf_finish
 	same "incidents" "$(incidents "$BASE")" ""
 	same "dumps" "$(dumps)" ""
 }
@@ -331,11 +331,10 @@ compared() { # RULE
 	EOF
 	frbpf_load
 	workload slow_syscall --ms 40 --times 30
-	wait_for_incident "$BASE" 1
-	settle
-	same "number of incidents" "$(incidents "$BASE" | wc -l)" 1
 	run -0 frbpf status -v
 	[[ $output == *29* ]] || fail "29 matches suppressed are not in: $output"
+	frbpf_finish
+	same "number of incidents" "$(incidents "$BASE" | wc -l)" 1
 }
 
 @test "processes that ended before the dump keep their name and symbols" {

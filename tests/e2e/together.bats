@@ -46,7 +46,7 @@ has_matched() { # RULE
 		when = app:second
 		dump = none
 	EOF
-	frbpf check "$RULES" | grep -qx '  programs:   none: those of the rules that it is about' ||
+	frbpf check "$RULES" | grep -qx '  programs:   none: it uses those of the rules that it names' ||
 		fail "$(frbpf check "$RULES")"
 	frbpf_load
 	send second
