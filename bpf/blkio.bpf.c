@@ -324,18 +324,15 @@ static __always_inline void check_pending(struct match *m, struct flight *f, __u
 		n_stacks++;
 }
 
-SEC("iter/bpf_map_elem")
-int io_look(struct bpf_iter__bpf_map_elem *ctx)
+static long flight_look(void *map, const __u64 *at, const struct flight *seen, void *unused)
 {
-	const struct flight *seen = ctx->value;
-	const __u64 *at = ctx->key;
 	struct flight_key key = {};
 	struct flight *f;
 	__u32 zero = 0;
 	struct match *m;
 	__u64 begin;
 
-	if (!seen || !at || !seen->depth)
+	if (!seen->depth)
 		return 0;
 	begin = of_device ? seen->data.issued : seen->data.queued;
 	if (!begin || seen->data.foreign || !look_reaches(begin))
@@ -348,6 +345,8 @@ int io_look(struct bpf_iter__bpf_map_elem *ctx)
 	check_pending(m, f, key.v[0], begin);
 	return 0;
 }
+
+LOOK_OVER(io_look, flights, flight_look)
 
 static long stack_forget(void *map, struct stack_of *key, void *value, void *unused)
 {

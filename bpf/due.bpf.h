@@ -17,6 +17,7 @@
 
 #define MAX_DUE	      16384
 #define DUE_AT_ONCE   32
+#define DUE_MOST      (DUE_AT_ONCE * DUE_AT_ONCE * 2) /* of a task */
 #define DUE_KEY_WORDS 4
 
 /* A due event. Those of a task are a list. */
@@ -139,7 +140,7 @@ __noinline __u32 due_some(__u32 at, struct match *m, __u64 sp)
 /* Run the rules for all due events of a task. Those beyond the bound are counted. */
 static __always_inline void due_all(__u32 at, struct match *m, __u64 sp)
 {
-	for (__u32 i = 0; i < DUE_AT_ONCE * 2 && at; i++)
+	for (__u32 i = 0; i < DUE_MOST / DUE_AT_ONCE && at; i++)
 		at = due_some(at, m, sp);
 	if (at)
 		__sync_fetch_and_add(&missing_storage, 1);
@@ -180,22 +181,27 @@ int due_look(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Third pass, over due_tasks: events whose task has ended. They have no subject. */
-SEC("iter/bpf_map_elem")
-int due_rest(struct bpf_iter__bpf_map_elem *ctx)
+static long due_rest_of(void *map, const struct due_task *task, const __u32 *first, void *unused)
 {
-	const __u32 *first = ctx->value;
-	__u32 zero = 0;
+	__u32 at, zero = 0;
 	struct match *m = bpf_map_lookup_elem(&look_matches, &zero);
 
-	if (!first || !m || control.scope != FRBPF_SCOPE_ALL)
+	if (!m || control.scope != FRBPF_SCOPE_ALL)
 		return 0;
 	m->self = 0;
 	m->cpu = 0;
 	m->bank = look.bank & 1;
 	match_no_tasks(m);
-	due_all(*first, m, 0);
+	at = *first;
+	/* not due_all(), which would nest too many calls for the verifier */
+	for (__u32 i = 0; i < DUE_MOST && at; i++)
+		at = due_one(at, m, 0);
+	if (at)
+		__sync_fetch_and_add(&missing_storage, 1);
 	return 0;
 }
+
+/* Third pass: events whose task has ended. They have no subject. */
+LOOK_OVER(due_rest, due_tasks, due_rest_of)
 
 #endif

@@ -20,6 +20,20 @@
 
 #include "rules.bpf.h"
 
+/*
+ * Defines the iterator @name_, which calls @each_ for all entries of the hash table @map_. It is an
+ * iterator over maps, since some kernels refuse those over the elements of a map (Linux 6.18.44, with
+ * EPERM). The last call of an iterator has no map.
+ */
+#define LOOK_OVER(name_, map_, each_)                                                              \
+	SEC("iter/bpf_map")                                                                        \
+	int name_(struct bpf_iter__bpf_map *ctx)                                                   \
+	{                                                                                          \
+		if (!ctx->map)                                                                     \
+			bpf_for_each_map_elem(&map_, each_, NULL, 0);                              \
+		return 0;                                                                          \
+	}
+
 /* Has an event that began at @begin lasted long enough for any rule? */
 static __always_inline bool look_reaches(__u64 begin)
 {

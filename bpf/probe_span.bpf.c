@@ -14,7 +14,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define MAX_SPANS   16384 /* begun and not ended; then the oldest are evicted */
+#define MAX_SPANS 16384 /* begun and not ended; then the oldest are evicted */
 
 struct span_key {
 	__u64 v[FRBPF_SPAN_KEYS];
@@ -58,8 +58,7 @@ static __always_inline __u64 key_word(const volatile struct frbpf_probe_key *key
 	case FRBPF_EXTRACT_TID:
 		return task_key(task->pid, task->start_boottime, key->with_birth);
 	case FRBPF_EXTRACT_PID:
-		return task_key(task->tgid, task->group_leader->start_boottime,
-				key->with_birth);
+		return task_key(task->tgid, task->group_leader->start_boottime, key->with_birth);
 	case FRBPF_EXTRACT_NUMBER:
 		return args[FRBPF_PROBE_ARG(key->arg)];
 	}
@@ -183,16 +182,12 @@ int ps_end(struct pt_regs *ctx)
 
 /* ---- spans that have not ended: see due.bpf.h ---- */
 
-SEC("iter/bpf_map_elem")
-int ps_look(struct bpf_iter__bpf_map_elem *ctx)
+static long begun_look(void *map, const struct span_key *key, const struct begun *begun,
+		       void *unused)
 {
-	const struct span_key *key = ctx->key;
-	const struct begun *begun = ctx->value;
 	struct due_task of = {};
 	struct due due = {};
 
-	if (!key || !begun)
-		return 0;
 	due.begin = begun->begin;
 	due.seen = begun->seen;
 	if (!look_reaches(due.begin))
@@ -205,6 +200,8 @@ int ps_look(struct bpf_iter__bpf_map_elem *ctx)
 	due_add(&of, &due);
 	return 0;
 }
+
+LOOK_OVER(ps_look, spans, begun_look)
 
 static void due_match(const struct due *due, struct match *m, __u64 sp)
 {

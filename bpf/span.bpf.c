@@ -231,14 +231,12 @@ static __always_inline void span_add_due(const struct flight *f, struct due *due
 		due_add(&of, due);
 }
 
-SEC("iter/bpf_map_elem")
-int span_look(struct bpf_iter__bpf_map_elem *ctx)
+static long flight_look(void *map, const struct flight_key *key, const struct flight *f,
+			void *unused)
 {
-	const struct flight_key *key = ctx->key;
-	const struct flight *f = ctx->value;
 	struct due due = {};
 
-	if (!key || !f || !f->depth || flight_is_old(f, look.now))
+	if (!f->depth || flight_is_old(f, look.now))
 		return 0;
 #pragma clang loop unroll(full)
 	for (__u32 i = 0; i < FRBPF_SPAN_KEYS; i++) {
@@ -256,6 +254,8 @@ int span_look(struct bpf_iter__bpf_map_elem *ctx)
 	}
 	return 0;
 }
+
+LOOK_OVER(span_look, flights, flight_look)
 
 static void due_match(const struct due *due, struct match *m, __u64 sp)
 {

@@ -183,16 +183,11 @@ int up_exit(struct pt_regs *ctx)
 
 /* ---- calls that have not ended: see due.bpf.h ---- */
 
-SEC("iter/bpf_map_elem")
-int up_look(struct bpf_iter__bpf_map_elem *ctx)
+static long call_look(void *map, const struct call_key *key, const struct call *call, void *unused)
 {
-	const struct call_key *key = ctx->key;
-	const struct call *call = ctx->value;
 	struct due_task of = {};
 	struct due due = {};
 
-	if (!key || !call)
-		return 0;
 	due.begin = call->begin;
 	due.seen = call->seen;
 	if (!look_reaches(due.begin))
@@ -205,6 +200,8 @@ int up_look(struct bpf_iter__bpf_map_elem *ctx)
 	due_add(&of, &due);
 	return 0;
 }
+
+LOOK_OVER(up_look, calls, call_look)
 
 #define STACK_MAX (64ULL << 20) /* bytes; a frame farther away is on another stack */
 

@@ -462,8 +462,7 @@ static struct blkio_bpf *load_table(uint64_t n)
 	skel->rodata->of_device = true;
 	bpf_program__set_autoload(skel->progs.io_start, has_io_start());
 	bpf_program__set_autoload(skel->progs.io_insert, !has_io_start());
-	bpf_program__set_autoload(skel->progs.io_look, false); /* a map's iterator attaches to a map
-							        * */
+	bpf_program__set_autoload(skel->progs.io_look, false); /* attached, it would only wait */
 	bpf_program__set_autoload(skel->progs.io_stacks, false);
 	assert_int_equal(blkio_bpf__load(skel), 0);
 	fill_table(skel, n);

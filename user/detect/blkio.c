@@ -88,7 +88,7 @@ static int blkio_look(struct source *s)
 	int err;
 
 	skel->bss->n_stacks = 0;
-	err = source__iterate_over(skel->progs.io_look, bpf_map__fd(skel->maps.flights));
+	err = source__iterate(skel->progs.io_look);
 	return err || !skel->bss->n_stacks ? err : source__iterate(skel->progs.io_stacks);
 }
 

@@ -182,12 +182,12 @@ int due_look__make(const struct due_look *l)
 	int err;
 
 	*l->n_due = 0;
-	err = source__iterate_over(l->collect, l->table_fd);
+	err = source__iterate(l->collect);
 	if (err || !*l->n_due)
 		return err;
 	err = source__iterate(l->tasks);
 	if (!err && bpf_program__autoload(l->rest))
-		err = source__iterate_over(l->rest, bpf_map__fd(l->due_tasks));
+		err = source__iterate(l->rest);
 	empty_map(l->due_tasks);
 	return err;
 }

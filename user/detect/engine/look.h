@@ -36,10 +36,9 @@ struct bpf_map;
 struct bpf_program;
 
 struct due_look {
-	struct bpf_program *collect; /* first pass, over the map `table_fd` */
-	int table_fd;
-	struct bpf_program *tasks; /* second pass */
-	struct bpf_program *rest;  /* third pass; not loaded: there is none */
+	struct bpf_program *collect; /* first pass */
+	struct bpf_program *tasks;   /* second pass */
+	struct bpf_program *rest;    /* third pass; not loaded: there is none */
 	struct bpf_map *due_tasks;
 	__u32 *n_due; /* in the memory of the programs */
 };

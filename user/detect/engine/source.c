@@ -52,21 +52,14 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 		       ?: give_room(obj, "globs", 2 * s->max_globs);
 }
 
-int source__iterate_over(struct bpf_program *prog, int map_fd)
+int source__iterate(struct bpf_program *prog)
 {
-	union bpf_iter_link_info info = { .map.map_fd = map_fd };
-	struct bpf_iter_attach_opts opts;
 	struct bpf_link *link;
 	_cleanup_close_ int fd = -1;
 	char buf[64];
 	ssize_t n;
 
-	/* not LIBBPF_OPTS: it may leave garbage in the padding, for which libbpf refuses them */
-	memset(&opts, 0, sizeof(opts));
-	opts.sz = sizeof(opts);
-	opts.link_info = &info;
-	opts.link_info_len = sizeof(info);
-	link = bpf_program__attach_iter(prog, map_fd < 0 ? NULL : &opts);
+	link = bpf_program__attach_iter(prog, NULL);
 	if (!link)
 		return -errno;
 	fd = bpf_iter_create(bpf_link__fd(link));

@@ -157,14 +157,7 @@ int source__attach(const struct source_link *order, size_t n);
  */
 int source__attach_waits(struct bpf_program *newtask, struct bpf_link **newtask_link,
 			 struct bpf_program *tasks, const struct source_link *order, size_t n);
-/*
- * For sources: run an iterator program to its end, over the map @map_fd; -1: the iterator needs no
- * map. 0 or negative errno.
- */
-int source__iterate_over(struct bpf_program *prog, int map_fd);
-static inline int source__iterate(struct bpf_program *prog)
-{
-	return source__iterate_over(prog, -1);
-}
+/* For sources: run an iterator program to its end. 0 or negative errno. */
+int source__iterate(struct bpf_program *prog);
 
 #endif

@@ -47,13 +47,13 @@ static int check_probe_key(const struct probe_target *t, const char *name, struc
 }
 
 static int check_probe_keys(const struct probe_span_target *t, const struct probe_target *start,
-		      const struct probe_target *end, struct err *err)
+			    const struct probe_target *end, struct err *err)
 {
 	int code = 0;
 
 	for (uint32_t i = 0; i < t->keys.n_keys && !code; i++)
 		code = check_probe_key(start, t->keys.keys[i].start, err)
-			    ?: check_probe_key(end, t->keys.keys[i].end, err);
+			       ?: check_probe_key(end, t->keys.keys[i].end, err);
 	return code;
 }
 
@@ -118,7 +118,7 @@ static int each_place(struct probe_span *p, int end,
 			err = fn(p, end, index++, file, f->funcs[k].offset, 0, &regs);
 		for (uint32_t k = 0; k < f->n_probes && !err; k++)
 			err = fn(p, end, index++, file, f->probes[k].offset, f->probes[k].semaphore,
-			       &f->probes[k].args);
+				 &f->probes[k].args);
 	}
 	return err;
 }
@@ -263,9 +263,9 @@ static int probe_span_write(struct source *s, uint32_t bank, const struct rule_t
 static int probe_span_look(struct source *s)
 {
 	struct probe_span_bpf *skel = ((struct probe_span *)s->skel)->skel;
-	const struct due_look due = { skel->progs.ps_look,  bpf_map__fd(skel->maps.spans),
-				      skel->progs.due_look, skel->progs.due_rest,
-				      skel->maps.due_tasks, &skel->bss->n_due };
+	const struct due_look due = { skel->progs.ps_look, skel->progs.due_look,
+				      skel->progs.due_rest, skel->maps.due_tasks,
+				      &skel->bss->n_due };
 
 	return due_look__make(&due);
 }

@@ -82,9 +82,9 @@ static int uprobe_look(struct source *s)
 {
 	struct user_probe *p = s->skel;
 	struct uprobe_bpf *skel = p->skel;
-	const struct due_look due = { skel->progs.up_look,  bpf_map__fd(skel->maps.calls),
-				      skel->progs.due_look, skel->progs.due_rest,
-				      skel->maps.due_tasks, &skel->bss->n_due };
+	const struct due_look due = { skel->progs.up_look, skel->progs.due_look,
+				      skel->progs.due_rest, skel->maps.due_tasks,
+				      &skel->bss->n_due };
 
 	return due_look__make(&due);
 }

@@ -162,9 +162,9 @@ static int span_write(struct source *s, uint32_t bank, const struct rule_table *
 static int span_look(struct source *s)
 {
 	struct span_bpf *skel = s->skel;
-	const struct due_look due = { skel->progs.span_look, bpf_map__fd(skel->maps.flights),
-				      skel->progs.due_look,  skel->progs.due_rest,
-				      skel->maps.due_tasks,  &skel->bss->n_due };
+	const struct due_look due = { skel->progs.span_look, skel->progs.due_look,
+				      skel->progs.due_rest, skel->maps.due_tasks,
+				      &skel->bss->n_due };
 
 	return due_look__make(&due);
 }
