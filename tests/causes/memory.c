@@ -159,7 +159,7 @@ static void enter_group(const char *limit)
 /* Each page of the file is mapped many times, so it takes long to reclaim it. */
 static void memory_limit(struct stage *s)
 {
-	const size_t bytes = 48 << 20;
+	const size_t bytes = 20 << 20;
 	char *p;
 	int fd;
 
@@ -168,8 +168,8 @@ static void memory_limit(struct stage *s)
 	if (fd < 0 || posix_fallocate(fd, 0, bytes))
 		die(s->path);
 	unlink(s->path);
-	enter_group("64M");
-	for (int i = 0; i < 48; i++) {
+	enter_group("28M");
+	for (int i = 0; i < 160; i++) {
 		p = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
 		if (p == MAP_FAILED)
 			die("mmap");

@@ -25,7 +25,7 @@ setup() {
 }
 
 as_them() { # COMMAND...
-	setpriv --reuid 65534 --regid 65534 --clear-groups timeout -k 5 60 "$@" </dev/null 3>&-
+	setpriv --reuid 65534 --regid 65534 --clear-groups timeout -k 5 180 "$@" </dev/null 3>&-
 }
 
 # Sequences that control a terminal, or make one line look like two.
