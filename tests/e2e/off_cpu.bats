@@ -106,6 +106,19 @@ leave_group() {
 	[[ $(perf evlist -i "$(dumps all)") == *offcpu-time* ]]
 }
 
+@test "--off-cpu: why takes the stacks of waits from its samples, and says of which waits there are none" {
+	sessions >"$RULES" <<-END
+		all -e sched:sched_switch -e sched:sched_waking --off-cpu --off-cpu-thresh 20 --overwrite -a
+	END
+	frbpf_load
+	# shellcheck disable=SC2016 # of sh
+	pid=$(sh -c 'echo $$; exec "$1" 5 30 7 >/dev/null' sleeps "$WORKLOADS/sleeps")
+	frbpf dump >/dev/null
+	run -0 "$FRBPF" why -v -i "$(dumps all)" --tid "$pid"
+	[[ $output == *" waited for its own timer in long_sleep (nanosleep)"*", 5 times"* ]] || fail "$output"
+	[[ $output == *" waited (stack not recorded)"*", 5 times"* && $output != *short_sleep* ]] || fail "$output"
+}
+
 @test "--off-cpu: a new threshold is loaded, a command and a plain session are recorded" {
 	sessions >"$RULES" <<-END
 		some -e dummy --off-cpu --off-cpu-thresh 20 --overwrite

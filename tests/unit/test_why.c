@@ -317,6 +317,64 @@ static void test_worker_in_a_chain(void **state)
 	why__free(w);
 }
 
+/* SUBJECT waits twice; the first wait has a sample of offcpu-time with a stack. */
+static struct why *waits_with_stay(uint64_t ms, uint64_t ns, bool has_stack)
+{
+	struct why *w = story_begin();
+	struct sched_event *e;
+
+	w->events.stays = true;
+	switches(w, 2, 0, SUBJECT, 0, true);
+	happens(w, 9, SCHED_WAKING, 1, OTHER, SUBJECT);
+	switches(w, 10, 0, 0, SUBJECT, false);
+	e = happens(w, ms, SCHED_STAY, 0, SUBJECT, SUBJECT);
+	e->value = ns;
+	e->has_stack = has_stack;
+	e->sample = 77;
+	switches(w, 11, 0, SUBJECT, 0, true);
+	happens(w, 14, SCHED_WAKING, 1, OTHER, SUBJECT);
+	switches(w, 14, 0, 0, SUBJECT, false);
+	return w;
+}
+
+static void check_out(struct why *w, uint32_t i, bool has_stack, uint32_t sample)
+{
+	assert_int_equal(w->events.v[i].kind, SCHED_SWITCH);
+	assert_int_equal(w->events.v[i].has_stack, has_stack);
+	assert_int_equal(w->events.v[i].sample, sample);
+}
+
+/* A sample of offcpu-time is the stack of the switch that began its wait, and of no other. */
+static void test_stack_of_a_wait(void **state)
+{
+	struct why *w = waits_with_stay(10, 8 * MS, true);
+
+	asked(w, (struct why_question){ 0 }, 2, 14);
+	check_out(w, 0, true, 77);
+	check_out(w, 4, false, 0);
+	says(w, 0, "7ms waited, until woken by ?/3");
+	says(w, 1, "3ms waited (stack not recorded), until woken by ?/3");
+	why__free(w);
+
+	w = waits_with_stay(10, 7 * MS, true); /* the switch that began it was lost */
+	asked(w, (struct why_question){ 0 }, 2, 14);
+	check_out(w, 0, false, 0);
+	says(w, 0, "10ms waited (stack not recorded), until woken by ?/3");
+	why__free(w);
+
+	w = waits_with_stay(10, 8 * MS, false);
+	asked(w, (struct why_question){ 0 }, 2, 14);
+	check_out(w, 0, false, 0);
+	why__free(w);
+
+	w = waits_with_stay(10, 8 * MS, true); /* one that was recorded with the switch stays */
+	w->events.v[0].has_stack = true;
+	w->events.v[0].sample = 5;
+	asked(w, (struct why_question){ 0 }, 2, 14);
+	check_out(w, 0, true, 5);
+	why__free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -327,6 +385,7 @@ int main(void)
 		cmocka_unit_test(test_cpu_off_line),
 		cmocka_unit_test(test_on_behalf),
 		cmocka_unit_test(test_worker_in_a_chain),
+		cmocka_unit_test(test_stack_of_a_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

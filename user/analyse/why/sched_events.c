@@ -88,6 +88,16 @@ static uint64_t number_or_0(const struct format_field *f, const struct sample *s
 	return number_of(f, s, &v) ? v : 0;
 }
 
+/* offcpu-time: the event of --off-cpu and of `run = evidence` */
+static bool samples_stays(const struct file_event *fe)
+{
+	const struct perf_event_attr *a = &fe->attr;
+	const uint64_t needs = PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN;
+
+	return a->type == PERF_TYPE_SOFTWARE && a->config == PERF_COUNT_SW_BPF_OUTPUT &&
+	       (a->sample_type & needs) == needs && !strcmp(fe->name, "offcpu-time");
+}
+
 static bool samples_cpu_time(const struct perf_event_attr *a)
 {
 	if (a->type == PERF_TYPE_SOFTWARE)
@@ -108,10 +118,13 @@ static void fields_find(struct events_adding *a, const struct file_event *fe,
 	if (fe->attr.type != PERF_TYPE_TRACEPOINT) {
 		if (samples_cpu_time(&fe->attr))
 			ret->kind = SCHED_SAMPLE;
+		else if (samples_stays(fe))
+			ret->kind = SCHED_STAY;
 		/* context switches, migrations: they do not show that it runs */
 		else if (fe->attr.type == PERF_TYPE_SOFTWARE)
 			ret->kind = SCHED_KINDS + 100;
 		a->e->samples |= ret->kind == SCHED_SAMPLE;
+		a->e->stays |= ret->kind == SCHED_STAY;
 		return;
 	}
 	f = perf_file__format(replay__file(a->r), fe->attr.config);
@@ -256,9 +269,11 @@ static int event_take(struct events_adding *a, const struct sched_fields *f, con
 		ev->value = number_or_0(&f->gap_start, s);
 		return ev->value <= ev->time;
 	}
-	if (f->kind > SCHED_GAP)
+	if (f->kind > SCHED_STAY)
 		return 0;
 	ev->kind = f->kind;
+	if (f->kind == SCHED_STAY)
+		ev->value = s->period;
 	if (number_of(&f->current, s, &v)) {
 		ev->tid = v;
 	} else {

@@ -19,6 +19,11 @@
 /* ns, at most, between the events of two recorders for one switch or wake-up */
 #define TWIN_NS 100000
 
+static uint64_t time_between(uint64_t a, uint64_t b)
+{
+	return a < b ? b - a : a - b;
+}
+
 static int cpu_room(struct sched_timeline *t, uint32_t cpu)
 {
 	size_t want = (size_t)cpu + 1;
@@ -406,6 +411,35 @@ static int feed_cpuhp(struct sched_timeline *t, const struct sched_event *e)
 	return 0;
 }
 
+/*
+ * The stack of a wait: give it to the switch-out that began the wait. The sample is written before
+ * the task runs again, so that is the last switch-out before it. If that began at another time, its
+ * record was lost.
+ */
+static int feed_stay(struct sched_timeline *t, const struct sched_event *e)
+{
+	struct task_line *l = e->tid ? line_of(t, e->tid) : NULL;
+	struct sched_event *out;
+	size_t n;
+
+	if (!e->tid)
+		return 0;
+	if (!l)
+		return -ENOMEM;
+	/* BLOCKED, RUNNABLE, RUNNING */
+	for (n = l->n; n && l->n - n < 3 && l->v[n - 1].out == NO_EVENT;)
+		n--;
+	if (!n || l->v[n - 1].out == NO_EVENT || !e->has_stack)
+		return 0;
+	out = &t->events->v[l->v[n - 1].out];
+	if (out->has_stack || time_between(out->time + e->value, e->time) > TWIN_NS)
+		return 0;
+	out->has_stack = true;
+	out->file = e->file;
+	out->sample = e->sample;
+	return 0;
+}
+
 static int feed_event(struct sched_timeline *t, uint32_t i)
 {
 	const struct sched_event *e = &t->events->v[i];
@@ -415,6 +449,8 @@ static int feed_event(struct sched_timeline *t, uint32_t i)
 		return err;
 	if (e->kind == SCHED_GAP)
 		return feed_gap(t, e);
+	if (e->kind == SCHED_STAY)
+		return feed_stay(t, e);
 	if (e->kind == SCHED_SWITCH)
 		return feed_switch(t, i);
 	if (e->kind == SCHED_LOCK)

@@ -9,6 +9,9 @@
 #include "common/printable.h"
 #include "symbols/demangle.h"
 
+/* A wait for less is called short. */
+#define SHORT_NS 1000000
+
 static const struct {
 	const char *word, *text;
 } missing_texts[MISSING_KINDS] = {
@@ -522,6 +525,10 @@ static int add_waited(struct buf *b, const struct why *w, const struct why_node 
 	if (k->kind == WAIT_STOPPED)
 		return add_stopped(b, w, k);
 	err = buf__add_str(b, "waited") ?: *kind ? buf__printf(b, " for %s", kind) : 0;
+	if (!err && k->soft && !*kind)
+		err = buf__add_str(b, n->ns / (n->times ?: 1) < SHORT_NS
+					      ? " (short, stack not recorded)"
+					      : " (stack not recorded)");
 	err = err ?: add_place(b, k) ?: add_owner(b, w, k);
 	if (err || (n->child && n->child->key.type == WHY_UNKNOWN && !k->who))
 		return err;
