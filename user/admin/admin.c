@@ -68,7 +68,7 @@ static int receive_reply(int sock, uint32_t *ret_id)
 }
 
 /* Each request has a socket of its own for the reply, so no thread waits for another. */
-static int ask_once(const struct admin_request *r, int file, uint32_t *ret_id)
+static int admin_ask_once(const struct admin_request *r, int file, uint32_t *ret_id)
 {
 	int socks[2], fds[2], err;
 
@@ -89,10 +89,10 @@ static int ask_once(const struct admin_request *r, int file, uint32_t *ret_id)
 static int admin__ask(const struct admin_request *r, int file, uint32_t *ret_id)
 {
 	uint64_t start = now_ns();
-	int err = ask_once(r, file, ret_id);
+	int err = admin_ask_once(r, file, ret_id);
 
 	if (err == -EPIPE && now_ns() - start < NSEC)
-		err = ask_once(r, file, ret_id);
+		err = admin_ask_once(r, file, ret_id);
 	return err;
 }
 

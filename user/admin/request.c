@@ -71,7 +71,7 @@ static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu, unsigned
 }
 
 /* The descriptor must allow reading: O_PATH gives a handle on files that one may not read. */
-static int check_file(int file)
+static int check_request_file(int file)
 {
 	int flags = fcntl(file, F_GETFL);
 	struct stat st;
@@ -91,7 +91,7 @@ static int open_uprobe(const struct admin_request *r, int file, const struct adm
 		.config2 = r->uprobe.offset,
 	};
 	char path[32];
-	int err = check_file(file);
+	int err = check_request_file(file);
 
 	if (err)
 		return err;

@@ -146,7 +146,7 @@ static int add_events(struct adding *a)
 	return 0;
 }
 
-static int room_for(void **v, size_t *n, size_t size, uint32_t id)
+static int grow_table_for_id(void **v, size_t *n, size_t size, uint32_t id)
 {
 	size_t want = (size_t)id + 1 + id / 2;
 	void *new;
@@ -165,8 +165,8 @@ static int room_for(void **v, size_t *n, size_t size, uint32_t id)
 /* Count function @id for the current sample, once even if it is in the stack several times. */
 static int add_total(struct profile *p, struct event_profile *e, uint32_t id, double period)
 {
-	if (room_for((void **)&p->seen, &p->n_seen, sizeof(*p->seen), id) ||
-	    room_for((void **)&e->functions, &e->n_functions, sizeof(*e->functions), id))
+	if (grow_table_for_id((void **)&p->seen, &p->n_seen, sizeof(*p->seen), id) ||
+	    grow_table_for_id((void **)&e->functions, &e->n_functions, sizeof(*e->functions), id))
 		return -ENOMEM;
 	if (p->seen[id] == p->sample)
 		return 0;
@@ -240,7 +240,8 @@ static int add_stack(struct adding *a, struct event_profile *e, const struct sam
 	if (!a->p->keep_stacks || !e->on_cpu)
 		return 0;
 	err = stacks__id(a->p->tables->stacks, STACK_ON_CPU, a->ids, a->n_frames, &id)
-		      ?: room_for((void **)&e->stacks, &e->n_stacks, sizeof(*e->stacks), id);
+		      ?: grow_table_for_id((void **)&e->stacks, &e->n_stacks, sizeof(*e->stacks),
+					   id);
 	if (err)
 		return err;
 	e->stacks[id].weight += s->period;

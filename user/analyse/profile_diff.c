@@ -74,7 +74,7 @@ struct ordering {
 	const struct functions *functions;
 };
 
-static int by_name(const struct functions *f, uint32_t a, uint32_t b)
+static int compare_function_names(const struct functions *f, uint32_t a, uint32_t b)
 {
 	const struct function *x = functions__get(f, a), *y = functions__get(f, b);
 
@@ -87,7 +87,7 @@ static int compare_descending(double a, double b)
 	return (a < b) - (a > b);
 }
 
-static int by_change(const void *a, const void *b, void *arg)
+static int compare_function_changes(const void *a, const void *b, void *arg)
 {
 	const struct function_change *x = a, *y = b;
 	const struct ordering *o = arg;
@@ -96,7 +96,7 @@ static int by_change(const void *a, const void *b, void *arg)
 	int first = o->order == CHANGE_BY_SELF ? self : total;
 	int second = o->order == CHANGE_BY_SELF ? total : self;
 
-	return first ?: second ?: by_name(o->functions, x->function, y->function);
+	return first ?: second ?: compare_function_names(o->functions, x->function, y->function);
 }
 
 /* An event with samples; NULL: this side has none. */
@@ -131,7 +131,7 @@ int event_change__make(const struct profile *a, const struct profile *b, const c
 		       change_magnitude(&c.v[c.n].total) >= PERCENT_MIN;
 	}
 	if (c.n)
-		qsort_r(c.v, c.n, sizeof(*c.v), by_change, &o);
+		qsort_r(c.v, c.n, sizeof(*c.v), compare_function_changes, &o);
 	*ret = c;
 	return 0;
 }

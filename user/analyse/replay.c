@@ -233,7 +233,7 @@ int replay__self(struct replay *r, const struct sample *s, struct location *ret)
  * A context mark between the parts of a callchain. False: guest or hypervisor, whose frames cannot
  * be resolved.
  */
-static bool begin_part(uint64_t mark, bool *kernel)
+static bool begin_callchain_part(uint64_t mark, bool *kernel)
 {
 	switch (mark) {
 	case PERF_CONTEXT_KERNEL:
@@ -282,7 +282,7 @@ int replay__frames(struct replay *r, const struct sample *s, struct location *v,
 		uint64_t ip = s->ips[i];
 
 		if (ip >= (uint64_t)PERF_CONTEXT_MAX) {
-			known = begin_part(ip, &kernel);
+			known = begin_callchain_part(ip, &kernel);
 			first = true;
 			continue;
 		}

@@ -51,7 +51,7 @@ static uint64_t *field_of(const struct run_sample *run, const struct field *f)
 /* ---- to JSON ---- */
 
 /* Make a JSON string. Names of files and hosts may not be UTF-8, which JSON requires. */
-static json_t *make_text(const char *s)
+static json_t *make_json_text(const char *s)
 {
 	struct buf b = { 0 };
 	json_t *j;
@@ -63,7 +63,7 @@ static json_t *make_text(const char *s)
 	return j;
 }
 
-static json_t *make_number(uint64_t n)
+static json_t *make_json_number(uint64_t n)
 {
 	return json_integer(n < (uint64_t)NUMBER_MAX ? (json_int_t)n : NUMBER_MAX);
 }
@@ -74,11 +74,11 @@ static json_t *make_histogram(const struct histogram *h)
 
 	for (int i = 0; i < FRBPF_MAX_VALUES; i++) {
 		if (h->buckets[i])
-			json_array_append_new(buckets,
-					      json_pack("[i, o]", i, make_number(h->buckets[i])));
+			json_array_append_new(
+				buckets, json_pack("[i, o]", i, make_json_number(h->buckets[i])));
 	}
-	return json_pack("{s:o, s:o, s:o}", "sum_ns", make_number(h->sum), "max_ns",
-			 make_number(h->max), "log2", buckets);
+	return json_pack("{s:o, s:o, s:o}", "sum_ns", make_json_number(h->sum), "max_ns",
+			 make_json_number(h->max), "log2", buckets);
 }
 
 static json_t *make_run(const struct series *s, const struct run_sample *run)
@@ -86,7 +86,8 @@ static json_t *make_run(const struct series *s, const struct run_sample *run)
 	json_t *j = json_object(), *rules = json_array();
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-		json_object_set_new(j, fields[i].name, make_number(*field_of(run, &fields[i])));
+		json_object_set_new(j, fields[i].name,
+				    make_json_number(*field_of(run, &fields[i])));
 	for (size_t i = 0; i < s->n_rules; i++)
 		json_array_append_new(rules, make_histogram(&run->rules[i]));
 	json_object_set_new(j, "rules", rules);
@@ -99,9 +100,9 @@ static json_t *make_rules(const struct series *s)
 
 	for (size_t i = 0; i < s->n_rules; i++)
 		json_array_append_new(list, json_pack("{s:o, s:o, s:o}", "name",
-						      make_text(s->rules[i].name), "when",
-						      make_text(s->rules[i].when), "if",
-						      make_text(s->rules[i].condition)));
+						      make_json_text(s->rules[i].name), "when",
+						      make_json_text(s->rules[i].when), "if",
+						      make_json_text(s->rules[i].condition)));
 	return list;
 }
 
@@ -111,8 +112,8 @@ static json_t *make_sessions(const struct series *s)
 
 	for (size_t i = 0; i < s->n_sessions; i++)
 		json_array_append_new(list, json_pack("{s:o, s:o}", "name",
-						      make_text(s->sessions[i].name), "run",
-						      make_text(s->sessions[i].run)));
+						      make_json_text(s->sessions[i].name), "run",
+						      make_json_text(s->sessions[i].run)));
 	return list;
 }
 
@@ -124,10 +125,11 @@ int baseline__format(const struct series *s, struct buf *b)
 	for (size_t i = 0; i < s->n_runs; i++)
 		json_array_append_new(runs, make_run(s, &s->runs[i]));
 	j = json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:o, s:o}",
-		      "format", FORMAT, "version", BASELINE_VERSION, "frbpf", make_text(s->version),
-		      "created_ns", make_number(s->created), "host", make_text(s->host), "kernel",
-		      make_text(s->kernel), "arch", make_text(s->arch), "cpu", make_text(s->cpu),
-		      "cpus", (json_int_t)s->cpus, "command", make_text(s->command), "matches_only",
+		      "format", FORMAT, "version", BASELINE_VERSION, "frbpf",
+		      make_json_text(s->version), "created_ns", make_json_number(s->created),
+		      "host", make_json_text(s->host), "kernel", make_json_text(s->kernel), "arch",
+		      make_json_text(s->arch), "cpu", make_json_text(s->cpu), "cpus",
+		      (json_int_t)s->cpus, "command", make_json_text(s->command), "matches_only",
 		      s->matches_only, "rules", make_rules(s), "sessions", make_sessions(s), "runs",
 		      runs);
 	if (j)
@@ -151,7 +153,7 @@ static int wrong_value(const struct place *p, const char *name, const char *want
 		       *p->where ? "." : "", name, wanted);
 }
 
-static int get_number(const struct place *p, const char *name, uint64_t most, uint64_t *ret)
+static int get_json_number(const struct place *p, const char *name, uint64_t most, uint64_t *ret)
 {
 	const json_t *j = json_object_get(p->object, name);
 	char wanted[64];
@@ -166,7 +168,7 @@ static int get_number(const struct place *p, const char *name, uint64_t most, ui
 }
 
 /* Get a text, escaped so that reports may show it. @may_be_null: null is allowed. */
-static int get_text(const struct place *p, const char *name, bool may_be_null, char **ret)
+static int get_json_text(const struct place *p, const char *name, bool may_be_null, char **ret)
 {
 	const json_t *j = json_object_get(p->object, name);
 	const char *s = json_string_value(j);
@@ -184,7 +186,7 @@ static int get_text(const struct place *p, const char *name, bool may_be_null, c
 	return 0;
 }
 
-static int get_list(const struct place *p, const char *name, size_t most, const json_t **ret)
+static int get_json_list(const struct place *p, const char *name, size_t most, const json_t **ret)
 {
 	const json_t *j = json_object_get(p->object, name);
 	char wanted[64];
@@ -197,8 +199,8 @@ static int get_list(const struct place *p, const char *name, size_t most, const 
 	return wrong_value(p, name, wanted);
 }
 
-static struct place place_of(const struct place *p, const char *list, size_t i,
-			     const json_t *object)
+static struct place json_list_place(const struct place *p, const char *list, size_t i,
+				    const json_t *object)
 {
 	struct place at = { .object = object, .err = p->err };
 
@@ -225,11 +227,11 @@ static int get_bucket(const struct place *p, const json_t *pair, struct histogra
 static int get_histogram(const struct place *p, struct histogram *h)
 {
 	const json_t *list, *pair;
-	int err = get_number(p, "sum_ns", NUMBER_MAX, &h->sum);
+	int err = get_json_number(p, "sum_ns", NUMBER_MAX, &h->sum);
 	size_t i;
 
-	err = err ?: get_number(p, "max_ns", NUMBER_MAX, &h->max);
-	err = err ?: get_list(p, "log2", FRBPF_MAX_VALUES, &list);
+	err = err ?: get_json_number(p, "max_ns", NUMBER_MAX, &h->max);
+	err = err ?: get_json_list(p, "log2", FRBPF_MAX_VALUES, &list);
 	if (err)
 		return err;
 	json_array_foreach (list, i, pair) {
@@ -250,16 +252,16 @@ static int get_run(const struct place *p, struct series *s)
 	if (!run)
 		return err_set(p->err, -ENOMEM, "out of memory");
 	for (i = 0; i < ARRAY_SIZE(fields) && !err; i++)
-		err = get_number(p, fields[i].name, NUMBER_MAX, field_of(run, &fields[i]));
+		err = get_json_number(p, fields[i].name, NUMBER_MAX, field_of(run, &fields[i]));
 	if (!err && (!run->wall || !run->machine.capacity))
 		err = wrong_value(p, run->wall ? "capacity_ns" : "wall_ns", "a number above 0");
-	err = err ?: get_list(p, "rules", s->n_rules, &list);
+	err = err ?: get_json_list(p, "rules", s->n_rules, &list);
 	if (!err && json_array_size(list) != s->n_rules)
 		err = wrong_value(p, "rules", "one for each rule");
 	if (err)
 		return err;
 	json_array_foreach (list, i, j) {
-		struct place at = place_of(p, "rules", i, j);
+		struct place at = json_list_place(p, "rules", i, j);
 
 		err = get_histogram(&at, &run->rules[i]);
 		if (err)
@@ -271,7 +273,7 @@ static int get_run(const struct place *p, struct series *s)
 static int get_rules(const struct place *p, struct series *s)
 {
 	const json_t *list, *j;
-	int err = get_list(p, "rules", FRBPF_MAX_SLOTS, &list);
+	int err = get_json_list(p, "rules", FRBPF_MAX_SLOTS, &list);
 	size_t i;
 
 	if (err)
@@ -280,12 +282,12 @@ static int get_rules(const struct place *p, struct series *s)
 	if (!s->rules)
 		return err_set(p->err, -ENOMEM, "out of memory");
 	json_array_foreach (list, i, j) {
-		struct place at = place_of(p, "rules", i, j);
+		struct place at = json_list_place(p, "rules", i, j);
 		struct series_rule *r = &s->rules[s->n_rules++];
 
-		err = get_text(&at, "name", false, &r->name);
-		err = err ?: get_text(&at, "when", false, &r->when);
-		err = err ?: get_text(&at, "if", true, &r->condition);
+		err = get_json_text(&at, "name", false, &r->name);
+		err = err ?: get_json_text(&at, "when", false, &r->when);
+		err = err ?: get_json_text(&at, "if", true, &r->condition);
 		if (err)
 			return err;
 	}
@@ -295,7 +297,7 @@ static int get_rules(const struct place *p, struct series *s)
 static int get_sessions(const struct place *p, struct series *s)
 {
 	const json_t *list, *j;
-	int err = get_list(p, "sessions", FRBPF_MAX_SLOTS, &list);
+	int err = get_json_list(p, "sessions", FRBPF_MAX_SLOTS, &list);
 	size_t i;
 
 	if (err)
@@ -304,11 +306,11 @@ static int get_sessions(const struct place *p, struct series *s)
 	if (!s->sessions)
 		return err_set(p->err, -ENOMEM, "out of memory");
 	json_array_foreach (list, i, j) {
-		struct place at = place_of(p, "sessions", i, j);
+		struct place at = json_list_place(p, "sessions", i, j);
 		struct series_session *r = &s->sessions[s->n_sessions++];
 
-		err = get_text(&at, "name", false, &r->name);
-		err = err ?: get_text(&at, "run", false, &r->run);
+		err = get_json_text(&at, "name", false, &r->name);
+		err = err ?: get_json_text(&at, "run", false, &r->run);
 		if (err)
 			return err;
 	}
@@ -318,7 +320,7 @@ static int get_sessions(const struct place *p, struct series *s)
 static int get_runs(const struct place *p, struct series *s)
 {
 	const json_t *list, *j;
-	int err = get_list(p, "runs", SERIES_RUNS_MAX, &list);
+	int err = get_json_list(p, "runs", SERIES_RUNS_MAX, &list);
 	size_t i;
 
 	if (err)
@@ -328,7 +330,7 @@ static int get_runs(const struct place *p, struct series *s)
 	if (json_array_size(list) * s->n_rules > HISTOGRAMS_MAX)
 		return wrong_value(p, "runs", "fewer of them with so many rules");
 	json_array_foreach (list, i, j) {
-		struct place at = place_of(p, "runs", i, j);
+		struct place at = json_list_place(p, "runs", i, j);
 
 		err = get_run(&at, s);
 		if (err)
@@ -361,14 +363,14 @@ static int get_series(const struct place *p, struct series *s)
 	uint64_t cpus;
 	int err = check_format(p);
 
-	err = err ?: get_text(p, "frbpf", false, &s->version);
-	err = err ?: get_text(p, "host", false, &s->host);
-	err = err ?: get_text(p, "kernel", false, &s->kernel);
-	err = err ?: get_text(p, "arch", false, &s->arch);
-	err = err ?: get_text(p, "cpu", false, &s->cpu);
-	err = err ?: get_text(p, "command", false, &s->command);
-	err = err ?: get_number(p, "created_ns", NUMBER_MAX, &s->created);
-	err = err ?: get_number(p, "cpus", 1 << 20, &cpus);
+	err = err ?: get_json_text(p, "frbpf", false, &s->version);
+	err = err ?: get_json_text(p, "host", false, &s->host);
+	err = err ?: get_json_text(p, "kernel", false, &s->kernel);
+	err = err ?: get_json_text(p, "arch", false, &s->arch);
+	err = err ?: get_json_text(p, "cpu", false, &s->cpu);
+	err = err ?: get_json_text(p, "command", false, &s->command);
+	err = err ?: get_json_number(p, "created_ns", NUMBER_MAX, &s->created);
+	err = err ?: get_json_number(p, "cpus", 1 << 20, &cpus);
 	if (err)
 		return err;
 	s->cpus = cpus;

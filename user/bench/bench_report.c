@@ -300,17 +300,17 @@ int bench_report__write(const struct bench_result *r, int fd, struct err *err)
 	return code;
 }
 
-static const char *text_of(const json_t *object, const char *name)
+static const char *json_text_of(const json_t *object, const char *name)
 {
 	return json_string_value(json_object_get(object, name));
 }
 
 static int bench_rule__init(struct bench_rule *rule, const json_t *j)
 {
-	const char *condition = text_of(j, "if");
+	const char *condition = json_text_of(j, "if");
 
-	rule->name = strdup(text_of(j, "name") ?: "");
-	rule->when = strdup(text_of(j, "when") ?: "");
+	rule->name = strdup(json_text_of(j, "name") ?: "");
+	rule->when = strdup(json_text_of(j, "when") ?: "");
 	rule->condition = condition ? strdup(condition) : NULL;
 	rule->threshold = json_integer_value(json_object_get(j, "threshold_ns"));
 	return rule->name && rule->when && (!condition || rule->condition) ? 0 : -ENOMEM;

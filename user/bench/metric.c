@@ -31,7 +31,7 @@ static double calculation_of(const struct run_sample *run, size_t rule)
 	return run->probe.calculation;
 }
 
-static double memory_of(const struct run_sample *run, size_t rule)
+static double run_memory(const struct run_sample *run, size_t rule)
 {
 	return run->probe.memory;
 }
@@ -69,7 +69,7 @@ const struct machine_metric machine_metrics[N_MACHINE_METRICS] = {
 	 * shared with neighbours is slowed down more: by up to this power, measured with 83 series
 	 * of scripts/bench/verdicts.
 	 */
-	{ { "reading memory", memory_of, .is_time = true }, 5 },
+	{ { "reading memory", run_memory, .is_time = true }, 5 },
 	{ { "touching pages", pages_of, .is_time = true }, 1 },
 };
 
@@ -152,14 +152,14 @@ static struct spread spread_of(double *v, size_t n)
 }
 
 /* Undo the one that was added. */
-static struct spread less_one(struct spread s)
+static struct spread spread_less_one(struct spread s)
 {
 	if (!s.n)
 		return s;
 	return (struct spread){ s.n, s.low - 1, s.median - 1, s.high - 1 };
 }
 
-static enum change change_of(const struct ratio *r, double tolerance)
+static enum change ratio_change(const struct ratio *r, double tolerance)
 {
 	if (!r->bounded)
 		return CHANGE_UNKNOWN;
@@ -176,7 +176,7 @@ static int take_ratio(const struct sides *s, const double *before, size_t n_befo
 			  ? ratio__of_pairs(before, now, n_now, COMPARE_ALPHA, &ret->ratio)
 			  : ratio__of(before, n_before, now, n_now, COMPARE_ALPHA, &ret->ratio);
 
-	ret->change = err ? CHANGE_UNKNOWN : change_of(&ret->ratio, s->opts.tolerance);
+	ret->change = err ? CHANGE_UNKNOWN : ratio_change(&ret->ratio, s->opts.tolerance);
 	return err == -ENOMEM ? err : 0;
 }
 
@@ -199,8 +199,8 @@ int metric__compare(const struct sides *s, const struct metric *m, size_t rule,
 	if (err)
 		return err;
 	if (!m->is_time) { /* show the original count */
-		ret->before = less_one(spread_of(before, n_before));
-		ret->now = less_one(spread_of(now, n_now));
+		ret->before = spread_less_one(spread_of(before, n_before));
+		ret->now = spread_less_one(spread_of(now, n_now));
 	} else {
 		ret->before = spread_of(before, n_before);
 		ret->now = spread_of(now, n_now);

@@ -8,7 +8,7 @@
 
 #define EXACT_MAX 50
 
-static int by_value(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -25,7 +25,7 @@ static double at_quantile(const double *sorted, size_t n, double q)
 
 double ratio__quantile(double *v, size_t n, double q)
 {
-	qsort(v, n, sizeof(*v), by_value);
+	qsort(v, n, sizeof(*v), compare_doubles);
 	return at_quantile(v, n, q);
 }
 
@@ -120,7 +120,7 @@ static bool all_positive(const double *v, size_t n)
 /* Make the result from @n ratios; @k are dropped at each end. */
 static struct ratio ratio_of_all(double *v, size_t n, size_t k)
 {
-	qsort(v, n, sizeof(*v), by_value);
+	qsort(v, n, sizeof(*v), compare_doubles);
 	return (struct ratio){ .estimate = at_quantile(v, n, 0.5),
 			       .low = k ? v[k - 1] : 0,
 			       .high = k ? v[n - k] : INFINITY,

@@ -129,17 +129,17 @@ struct run_sample *series__add(struct series *s)
 	return &v[s->n_runs++];
 }
 
-static bool same_text(const char *a, const char *b)
+static bool same_series_text(const char *a, const char *b)
 {
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
 static int check_rule(const struct series_rule *a, const struct series_rule *b, struct err *err)
 {
-	if (!same_text(a->name, b->name))
+	if (!same_series_text(a->name, b->name))
 		return err_set(err, -EINVAL, "of other rules: it has '%.64s' where '%.64s' is now",
 			       a->name, b->name);
-	if (!same_text(a->when, b->when) || !same_text(a->condition, b->condition))
+	if (!same_series_text(a->when, b->when) || !same_series_text(a->condition, b->condition))
 		return err_set(err, -EINVAL,
 			       "of other rules: '%.64s' was `%.100s%s%.100s` and is "
 			       "`%.100s%s%.100s`",
@@ -164,8 +164,8 @@ int series__check_same(const struct series *a, const struct series *b, struct er
 			       a->matches_only ? "with" : "without");
 	for (size_t i = 0; i < a->n_sessions || i < b->n_sessions; i++) {
 		if (i < a->n_sessions && i < b->n_sessions &&
-		    same_text(a->sessions[i].name, b->sessions[i].name) &&
-		    same_text(a->sessions[i].run, b->sessions[i].run))
+		    same_series_text(a->sessions[i].name, b->sessions[i].name) &&
+		    same_series_text(a->sessions[i].run, b->sessions[i].run))
 			continue;
 		return err_set(err, -EINVAL,
 			       "of other sessions: recording costs another time: `%.200s` was, "
@@ -179,7 +179,7 @@ int series__check_same(const struct series *a, const struct series *b, struct er
 void series__compare_machines(const struct series *a, const struct series *b, char ret[static 256])
 {
 	ret[0] = '\0';
-	if (!same_text(a->arch, b->arch) || !same_text(a->cpu, b->cpu))
+	if (!same_series_text(a->arch, b->arch) || !same_series_text(a->cpu, b->cpu))
 		snprintf(ret, 256, "another CPU: %.80s (%.16s), the baseline is of %.80s (%.16s)",
 			 b->cpu, b->arch, a->cpu, a->arch);
 	else if (a->cpus != b->cpus)

@@ -290,7 +290,7 @@ static bool wants_messages(const struct ruleset *rs)
 }
 
 /* List what this check could not look at, and why. */
-static json_t *left_out(const struct check *c, const struct err *no_tracefs)
+static json_t *json_left_out(const struct check *c, const struct err *no_tracefs)
 {
 	json_t *list = json_array();
 
@@ -436,7 +436,7 @@ static void print_check_text(const struct check *c)
 		print_live(live);
 }
 
-static int check_files(const struct check_opts *opts)
+static int check_rules_files(const struct check_opts *opts)
 {
 	struct check c = { .opts = opts };
 	char files[RULES_FILES_LIST_MAX];
@@ -457,7 +457,8 @@ static int check_files(const struct check_opts *opts)
 		measured__warn(c.rs, &opts->hint, &c.diags);
 	rules_files__describe(opts->rules, files, sizeof(files));
 	c.out = json_pack("{s:b, s:s, s:o, s:o}", "ok", !code, "file", files, "messages",
-			  plan_report__messages(&c.diags), "left_out", left_out(&c, &no_tracefs));
+			  plan_report__messages(&c.diags), "left_out",
+			  json_left_out(&c, &no_tracefs));
 	if (!opts->json)
 		cmd_print_diags(&c.diags);
 	if (!code)
@@ -511,7 +512,7 @@ static int run_check(int argc, char **argv)
 			return EXIT_FAILED;
 	}
 	opts.rules = list;
-	return check_files(&opts);
+	return check_rules_files(&opts);
 }
 
 const struct command cmd_check = {

@@ -21,7 +21,7 @@ struct diff {
 	bool differs;
 };
 
-static int add_files(struct profile *p, const struct recording_session *s)
+static int add_diff_files(struct profile *p, const struct recording_session *s)
 {
 	struct err err = { 0 };
 
@@ -42,7 +42,7 @@ static int compare_session(struct diff *d, const struct recording_session *a,
 
 	profile__init(&pa, &d->tables);
 	profile__init(&pb, &d->tables);
-	status = add_files(&pa, a) ?: add_files(&pb, b);
+	status = add_diff_files(&pa, a) ?: add_diff_files(&pb, b);
 	if (!status && d->opts.json) {
 		json_t *s = diff_json__session(a->name, &pa, &pb, &d->opts);
 
@@ -111,9 +111,9 @@ static int count_missing(const char *path, const char *why, void *arg)
 
 static int print_json(const struct diff *d)
 {
-	json_t *out =
-		json_pack("{s:i, s:o, s:o, s:O}", "schema", 1, "a", json_text(d->operands[0], SIZE_MAX),
-			  "b", json_text(d->operands[1], SIZE_MAX), "sessions", d->sessions);
+	json_t *out = json_pack("{s:i, s:o, s:o, s:O}", "schema", 1, "a",
+				json_text(d->operands[0], SIZE_MAX), "b",
+				json_text(d->operands[1], SIZE_MAX), "sessions", d->sessions);
 	int failed = !out || json_dumpf(out, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
 
 	json_decref(out);

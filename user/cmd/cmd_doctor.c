@@ -76,7 +76,7 @@ format_finding(const struct examination *e, const char *part, enum finding_level
 }
 
 /* Read the first line of a file of the kernel. "": it cannot be read. */
-static void read_line(const char *path, char *buf, int size)
+static void read_kernel_line(const char *path, char *buf, int size)
 {
 	RAISED_RIGHTS(RIGHTS_ALL);
 	FILE *f = fopen(path, "re");
@@ -102,7 +102,7 @@ static void examine_kernel(const struct examination *e)
 			       un.release, un.machine, sysconf(_SC_NPROCESSORS_ONLN));
 	if (load_error__check_kernel(&err))
 		add_finding(e, "type information", FINDING_NO, err.msg, NULL);
-	read_line("/sys/kernel/security/lockdown", line, sizeof(line));
+	read_kernel_line("/sys/kernel/security/lockdown", line, sizeof(line));
 	if (strstr(line, "[confidentiality]"))
 		add_finding(e, "lockdown", FINDING_NO,
 			    "the kernel hides its memory from perf events and BPF programs",

@@ -121,7 +121,7 @@ static void add_cache(const char *name, void *arg)
 		set_available(e, PERF_TYPE_HW_CACHE, config);
 }
 
-static void add_names(struct catalog *c, uint32_t type, const char *kind)
+static void add_event_names(struct catalog *c, uint32_t type, const char *kind)
 {
 	for (const struct event_name *n = event_names; n->name; n++) {
 		if (n->type == type)
@@ -264,8 +264,8 @@ static json_t *event_catalog__make(const char *glob, bool fields)
 	if (probe_report__list(glob, add_probe, leave_out, &c))
 		return json_pack("{s:o, s:o}", "events", c.events, "left_out", c.left_out);
 	add_sources(&c);
-	add_names(&c, PERF_TYPE_HARDWARE, "hardware");
-	add_names(&c, PERF_TYPE_SOFTWARE, "software");
+	add_event_names(&c, PERF_TYPE_HARDWARE, "hardware");
+	add_event_names(&c, PERF_TYPE_SOFTWARE, "software");
 	event_names__each_cache(add_cache, &c);
 	if (pmu__each_event(add_pmu_event, &c))
 		json_array_append_new(c.left_out, json_string("events of PMUs: no sysfs here"));

@@ -91,7 +91,7 @@ static void print_parts(const json_t *t)
 }
 
 /* How what was pending has ended; NULL: it has not, as far as is known. */
-static void show_end(const json_t *ended)
+static void print_pending_end(const json_t *ended)
 {
 	char value[64];
 
@@ -129,7 +129,7 @@ static void print_trigger(const json_t *t, const char *what)
 		if (json_is_true(json_object_get(t, "escalated")))
 			printf(", which broke the cooldown");
 		if (json_is_true(json_object_get(t, "pending")))
-			show_end(json_object_get(t, "ended"));
+			print_pending_end(json_object_get(t, "ended"));
 		if (json_is_true(json_object_get(t, "absent")))
 			printf(", in which nothing came");
 		if (json_object_get(t, "window_ns"))

@@ -14,7 +14,7 @@
 #include "rules/app_message.h"
 
 /* Append a word "key=a b" from the shell; its value is quoted again. */
-static int add_word(struct buf *b, const char *word)
+static int add_message_word(struct buf *b, const char *word)
 {
 	const char *equals = strchr(word, '=');
 	int err = b->len ? buf__add_str(b, " ") : 0;
@@ -39,7 +39,7 @@ static int make_message(int argc, char **argv, struct buf *b)
 	size_t at;
 
 	for (int i = 0; i < argc; i++) {
-		if (add_word(b, argv[i])) {
+		if (add_message_word(b, argv[i])) {
 			log_error("out of memory");
 			return EXIT_FAILED;
 		}
@@ -52,7 +52,7 @@ static int make_message(int argc, char **argv, struct buf *b)
 }
 
 /* Send to a socket, without waiting. 0 or negative errno. */
-static int send_to(const char *path, const struct buf *b)
+static int send_message_to(const char *path, const struct buf *b)
 {
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
@@ -71,7 +71,7 @@ static int send_to(const char *path, const struct buf *b)
 /* Deliver to the `frbpf run` that executed this command. */
 static int deliver_to_run(const char *path, const struct buf *b)
 {
-	int err = send_to(path, b);
+	int err = send_message_to(path, b);
 
 	if (!err)
 		return EXIT_DONE;
@@ -93,10 +93,10 @@ static int deliver_message(const char *base, const struct buf *b)
 	int err;
 
 	snprintf(path, sizeof(path), "%s/app", base);
-	err = send_to(path, b);
+	err = send_message_to(path, b);
 	if (err && err != -EAGAIN && location__is_noted(base)) {
 		snprintf(path, sizeof(path), "%s", LOCATION_APP);
-		err = send_to(path, b);
+		err = send_message_to(path, b);
 	}
 	switch (err) {
 	case 0:

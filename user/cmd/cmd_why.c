@@ -79,7 +79,7 @@ const struct explainer_fns cmd_why_explain = { read_own_manifest, explain_manife
 					       EXPLAIN_SECONDS };
 
 /* Ask about one task, in all recordings below a path. */
-static int ask_files(const struct why_options *o, struct err *err, struct why **ret)
+static int explain_files(const struct why_options *o, struct err *err, struct why **ret)
 {
 	struct recordings r = { 0 };
 	struct why *w = NULL;
@@ -211,7 +211,7 @@ static int run_why(int argc, char **argv)
 		return opt;
 	if (check_options(&o, argc - optind))
 		return EXIT_FAILED;
-	opt = o.input ? ask_files(&o, &err, &w)
+	opt = o.input ? explain_files(&o, &err, &w)
 		      : ask_incident(&hint, optind < argc ? argv[optind] : NULL, &err, &w);
 	if (opt) {
 		log_error("%s", make_printable(err.msg));

@@ -31,7 +31,7 @@ struct timed {
 	int64_t time; /* ns, of the base's clock; 0: made before the base had a clock */
 };
 
-static int by_time(const void *a, const void *b)
+static int compare_incident_times(const void *a, const void *b)
 {
 	const struct timed *x = a, *y = b;
 
@@ -57,7 +57,7 @@ static void sort_by_time(struct incidents *v)
 		json_decref(m);
 	}
 	if (t)
-		qsort(t, v->n, sizeof(*t), by_time);
+		qsort(t, v->n, sizeof(*t), compare_incident_times);
 	for (size_t i = 0; t && i < v->n; i++)
 		v->names[i] = t[i].name;
 	free(t);
@@ -230,7 +230,8 @@ static int find_last_of_rule(const struct incidents *v, const char *rule, size_t
 		       (int)len, rule);
 }
 
-static int find_part(const struct incidents *v, const char *part, struct err *err, size_t *ret)
+static int find_incident_by_part(const struct incidents *v, const char *part, struct err *err,
+				 size_t *ret)
 {
 	size_t found = 0;
 
@@ -260,8 +261,8 @@ int incidents__find(const struct incidents *v, const char *what, struct err *err
 		return 0;
 	}
 	if (dump)
-		return find_part(v, dump, err, ret);
+		return find_incident_by_part(v, dump, err, ret);
 	if (colon && strcmp(colon, ":last") == 0)
 		return find_last_of_rule(v, what, colon - what, err, ret);
-	return find_part(v, what, err, ret);
+	return find_incident_by_part(v, what, err, ret);
 }

@@ -66,7 +66,7 @@ static void add_span(json_t *list, const char *target)
 	probe_span_target__free(&t);
 }
 
-static bool is_first(const struct ruleset *rs, size_t i)
+static bool is_first_on_events(const struct ruleset *rs, size_t i)
 {
 	for (size_t k = 0; k < i; k++) {
 		if (when__same_events(&rs->rules[k].when, &rs->rules[i].when))
@@ -84,7 +84,7 @@ json_t *probe_report__make(const struct ruleset *rs, enum frbpf_source source)
 		return NULL;
 	list = json_array();
 	for (size_t i = 0; i < rs->n_rules; i++) {
-		if (rs->rules[i].when.source != source || !is_first(rs, i))
+		if (rs->rules[i].when.source != source || !is_first_on_events(rs, i))
 			continue;
 		if (source == FRBPF_SOURCE_PROBE_SPAN)
 			add_span(list, rs->rules[i].when.target);
@@ -133,21 +133,21 @@ void probe_report__print(const json_t *places)
 
 /* ---- events ---- */
 
-static int by_name(const void *a, const void *b)
+static int compare_probe_names(const void *a, const void *b)
 {
 	const struct probe_name *x = a, *y = b;
 
 	return strcmp(x->name, y->name);
 }
 
-static int list_file(const struct probe_file *file, const struct examine_probe *q,
-		     struct probe_found *ret, struct err *err)
+static int list_file_probes(const struct probe_file *file, const struct examine_probe *q,
+			    struct probe_found *ret, struct err *err)
 {
 	_cleanup_close_ int fd = probe_file__open(file, err);
 	int code = fd < 0 ? fd : probe_reader__ask(fd, file->name, q, PROBE_READ_SECONDS, ret, err);
 
 	if (!code && ret->n_names)
-		qsort(ret->names, ret->n_names, sizeof(*ret->names), by_name);
+		qsort(ret->names, ret->n_names, sizeof(*ret->names), compare_probe_names);
 	return code;
 }
 
@@ -158,7 +158,8 @@ struct listing {
 	void *arg;
 };
 
-static void show_names(const struct listing *l, const char *file, const struct probe_found *found)
+static void show_probe_names(const struct listing *l, const char *file,
+			     const struct probe_found *found)
 {
 	for (uint32_t k = 0; k < found->n_names; k++) {
 		const struct probe_name *n = &found->names[k];
@@ -203,9 +204,9 @@ bool probe_report__list(const char *glob,
 	for (size_t i = 0; i < files.n; i++) {
 		struct probe_found found = { 0 };
 
-		if (list_file(&files.v[i], &q, &found, &err) && !files.searched)
+		if (list_file_probes(&files.v[i], &q, &found, &err) && !files.searched)
 			left_out(err.msg, arg);
-		show_names(&l, files.searched ? files.v[i].name : file, &found);
+		show_probe_names(&l, files.searched ? files.v[i].name : file, &found);
 		probe_found__free(&found);
 	}
 	probe_files__free(&files);

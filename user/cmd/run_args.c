@@ -103,8 +103,8 @@ static bool wrong_value(const struct parser *p, const char *name, const char *va
 }
 
 /* Parse a number from @least to @most. */
-static bool set_number(const struct parser *p, const char *name, const char *text, uint64_t least,
-		       uint64_t most, uint64_t *ret)
+static bool set_option_number(const struct parser *p, const char *name, const char *text,
+			      uint64_t least, uint64_t most, uint64_t *ret)
 {
 	const char *why;
 	char range[80];
@@ -179,7 +179,7 @@ static bool set_pid(const struct parser *p, const char *text)
 {
 	uint64_t pid;
 
-	if (!set_scope(p, RUN_PID) || !set_number(p, "-p", text, 1, INT_MAX, &pid))
+	if (!set_scope(p, RUN_PID) || !set_option_number(p, "-p", text, 1, INT_MAX, &pid))
 		return false;
 	p->opts->pid = pid;
 	return true;
@@ -189,7 +189,7 @@ static bool set_exit_code(const struct parser *p, const char *text)
 {
 	uint64_t n;
 
-	if (!set_number(p, "--exit-code", text, 0, 255, &n))
+	if (!set_option_number(p, "--exit-code", text, 0, 255, &n))
 		return false;
 	p->opts->exit_code = n;
 	return true;
@@ -277,7 +277,7 @@ static bool take_of_bench(const struct parser *p, int opt, const char *value)
 
 	switch (opt) {
 	case OPT_REPEAT:
-		return set_number(p, "--repeat", value, 1, SERIES_RUNS_MAX, &o->repeat);
+		return set_option_number(p, "--repeat", value, 1, SERIES_RUNS_MAX, &o->repeat);
 	case OPT_BASELINE:
 		o->baseline = value;
 		return true;
@@ -315,7 +315,7 @@ static bool take_of_run(const struct parser *p, int opt, const char *value)
 	case OPT_FOR:
 		return set_duration(p, value);
 	case OPT_DUMPS:
-		return set_number(p, "--dumps", value, 1, 1000000, &o->max_dumps);
+		return set_option_number(p, "--dumps", value, 1, 1000000, &o->max_dumps);
 	case OPT_THRESHOLD:
 		return add_threshold(p, value);
 	default:

@@ -186,7 +186,7 @@ void show_stacks__print_unwound(const json_t *trigger, const json_t *sessions)
 	symbols__free(symbols);
 }
 
-static json_int_t state_number(const json_t *o, const char *key)
+static json_int_t json_state_number(const json_t *o, const char *key)
 {
 	return json_integer_value(json_object_get(o, key));
 }
@@ -200,7 +200,7 @@ static void print_command(const json_t *s)
 		printf("  command    %s\n", str(s, "command"));
 	json_array_foreach (json_object_get(s, "parents"), i, p)
 		printf("%s%s/%" JSON_INTEGER_FORMAT, i ? " < " : "  parents    ", str(p, "comm"),
-		       state_number(p, "pid"));
+		       json_state_number(p, "pid"));
 	if (i)
 		putchar('\n');
 }
@@ -208,11 +208,11 @@ static void print_command(const json_t *s)
 static void print_owner(const json_t *s)
 {
 	const json_t *o = json_object_get(s, "waits_for");
-	json_int_t tid = state_number(o, "tid");
+	json_int_t tid = json_state_number(o, "tid");
 
 	if (o)
 		printf("  waits for  a %s that %s/%" JSON_INTEGER_FORMAT " has\n", str(o, "what"),
-		       str(o, "comm"), tid ? tid : state_number(o, "pid"));
+		       str(o, "comm"), tid ? tid : json_state_number(o, "pid"));
 }
 
 static void print_wait_place(const json_t *s)
@@ -234,19 +234,19 @@ static void print_wait_place(const json_t *s)
 static void print_scheduling(const json_t *s)
 {
 	const char *policy = str(s, "policy");
-	json_int_t priority = state_number(s, "rt_priority");
+	json_int_t priority = json_state_number(s, "rt_priority");
 	char size[16];
 
 	printf("  scheduled  %s", policy);
 	if (priority)
 		printf(", priority %" JSON_INTEGER_FORMAT, priority);
 	else
-		printf(", nice %" JSON_INTEGER_FORMAT, state_number(s, "nice"));
+		printf(", nice %" JSON_INTEGER_FORMAT, json_state_number(s, "nice"));
 	if (str(s, "cpus")[0])
 		printf(", on CPUs %s", str(s, "cpus"));
-	if (state_number(s, "resident_bytes"))
-		printf("; %s resident",
-		       units__format_size(state_number(s, "resident_bytes"), size, sizeof(size)));
+	if (json_state_number(s, "resident_bytes"))
+		printf("; %s resident", units__format_size(json_state_number(s, "resident_bytes"),
+							   size, sizeof(size)));
 	if (str(s, "cgroup")[0])
 		printf("; cgroup %s", str(s, "cgroup"));
 	putchar('\n');
@@ -256,14 +256,14 @@ static void print_cpu(const json_t *c)
 {
 	char quota[32], period[32], throttled[32];
 
-	if (!state_number(c, "quota_ns"))
+	if (!json_state_number(c, "quota_ns"))
 		return;
 	printf("  CPU limit  %s in %s of %s, throttled in %" JSON_INTEGER_FORMAT
 	       " of %" JSON_INTEGER_FORMAT " periods, for %s\n",
-	       units__format_duration(state_number(c, "quota_ns"), quota, sizeof(quota)),
-	       units__format_duration(state_number(c, "period_ns"), period, sizeof(period)),
-	       str(c, "cgroup"), state_number(c, "throttled"), state_number(c, "periods"),
-	       units__format_duration(state_number(c, "throttled_ns"), throttled,
+	       units__format_duration(json_state_number(c, "quota_ns"), quota, sizeof(quota)),
+	       units__format_duration(json_state_number(c, "period_ns"), period, sizeof(period)),
+	       str(c, "cgroup"), json_state_number(c, "throttled"), json_state_number(c, "periods"),
+	       units__format_duration(json_state_number(c, "throttled_ns"), throttled,
 				      sizeof(throttled)));
 }
 
@@ -275,8 +275,8 @@ static void print_cgroup_memory(const json_t *m)
 	if (!json_object_get(m, key))
 		return;
 	printf("  memory     %s of %s (%s) in %s\n",
-	       units__format_size(state_number(m, "current"), current, sizeof(current)),
-	       units__format_size(state_number(m, key), limit, sizeof(limit)), key,
+	       units__format_size(json_state_number(m, "current"), current, sizeof(current)),
+	       units__format_size(json_state_number(m, key), limit, sizeof(limit)), key,
 	       str(m, "cgroup"));
 }
 

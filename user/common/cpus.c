@@ -68,7 +68,7 @@ fail:
 	return err;
 }
 
-static int read_list(const char *path, int **ret, size_t *ret_n)
+static int read_cpu_list(const char *path, int **ret, size_t *ret_n)
 {
 	struct buf b = { 0 };
 	int err = buf__read_file(&b, path, 64 * 1024);
@@ -80,12 +80,12 @@ static int read_list(const char *path, int **ret, size_t *ret_n)
 
 int cpus__online(int **ret, size_t *ret_n)
 {
-	return read_list(CPUS_ONLINE_FILE, ret, ret_n);
+	return read_cpu_list(CPUS_ONLINE_FILE, ret, ret_n);
 }
 
 int cpus__present(int **ret, size_t *ret_n)
 {
-	return read_list("/sys/devices/system/cpu/present", ret, ret_n);
+	return read_cpu_list("/sys/devices/system/cpu/present", ret, ret_n);
 }
 
 bool cpus__has(const int *v, size_t n, int cpu)
@@ -102,7 +102,7 @@ size_t cpus__n_possible(void)
 	int *v;
 	size_t n;
 
-	if (read_list("/sys/devices/system/cpu/possible", &v, &n))
+	if (read_cpu_list("/sys/devices/system/cpu/possible", &v, &n))
 		return 0;
 	free(v);
 	return n;
@@ -219,7 +219,7 @@ int cpu_watch__fd(const struct cpu_watch *w)
 	return w->epoll;
 }
 
-static bool has_text(const char *message, size_t len, const char *text)
+static bool uevent_has_text(const char *message, size_t len, const char *text)
 {
 	for (const char *end = message + len, *s = message; s < end; s += strnlen(s, end - s) + 1) {
 		if (strncmp(s, text, end - s) == 0 && (size_t)(end - s) > strlen(text))
@@ -230,9 +230,9 @@ static bool has_text(const char *message, size_t len, const char *text)
 
 bool cpu_watch__is_change(const char *message, size_t len)
 {
-	return has_text(message, len, "SUBSYSTEM=cpu") &&
-	       (has_text(message, len, "ACTION=online") ||
-		has_text(message, len, "ACTION=offline"));
+	return uevent_has_text(message, len, "SUBSYSTEM=cpu") &&
+	       (uevent_has_text(message, len, "ACTION=online") ||
+		uevent_has_text(message, len, "ACTION=offline"));
 }
 
 static bool read_uevents(struct cpu_watch *w)

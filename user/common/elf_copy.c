@@ -97,7 +97,7 @@ static bool read_section(const struct copy *c, uint32_t i, struct section *ret)
 }
 
 /* -ENOEXEC: no ELF file. If its byte order is another, only the header is copied. */
-static int copy_head(struct copy *c)
+static int copy_elf_header(struct copy *c)
 {
 	union {
 		unsigned char ident[EI_NIDENT];
@@ -176,7 +176,7 @@ static int copy_names(struct copy *c)
 	return 0;
 }
 
-static bool is_wanted(const struct copy *c, const struct section *s)
+static bool section_is_wanted(const struct copy *c, const struct section *s)
 {
 	const char *name = s->name < c->names_size ? c->names + s->name : "";
 
@@ -209,7 +209,7 @@ static int copy_sections(struct copy *c)
 	int err = 0;
 
 	for (uint32_t i = 0; i < c->shnum && !err && read_section(c, i, &s); i++) {
-		if (i != c->names_at && is_wanted(c, &s))
+		if (i != c->names_at && section_is_wanted(c, &s))
 			err = copy_range(c, s.offset, s.size);
 	}
 	return err;
@@ -237,9 +237,9 @@ static int copy_segments(struct copy *c)
 	return err;
 }
 
-static int copy_all(struct copy *c)
+static int copy_elf_file(struct copy *c)
 {
-	return copy_head(c) ?: copy_segments(c) ?: copy_section_headers(c) ?: copy_names(c) ?:
+	return copy_elf_header(c) ?: copy_segments(c) ?: copy_section_headers(c) ?: copy_names(c) ?:
 								       copy_sections(c);
 }
 
@@ -267,7 +267,7 @@ int elf_copy__make(int fd, unsigned int what, int *ret)
 	c->what = what;
 	c->size = st.st_size;
 	c->left = ELF_COPY_MAX;
-	err = copy_all(c);
+	err = copy_elf_file(c);
 	free(c->names);
 	free(c);
 	if (!err)

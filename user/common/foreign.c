@@ -39,7 +39,7 @@ static int openat2_path(int dir, const char *path, uint64_t resolve)
  * simple_statfs(). The real ones listed here may report none, too: in memory without a limit, or on a
  * server.
  */
-static bool is_real(int fd)
+static bool is_real_file_system(int fd)
 {
 	struct statfs s;
 
@@ -62,7 +62,7 @@ static bool is_real(int fd)
 }
 
 /* Takes @fd over. @by_link: links may have been followed. */
-static int check_found(int fd, bool by_link, struct stat *ret)
+static int check_found_file(int fd, bool by_link, struct stat *ret)
 {
 	struct stat st;
 	int err = 0;
@@ -71,7 +71,7 @@ static int check_found(int fd, bool by_link, struct stat *ret)
 		return fd;
 	if (fstat(fd, &st))
 		err = -errno;
-	else if (!S_ISREG(st.st_mode) || !is_real(fd))
+	else if (!S_ISREG(st.st_mode) || !is_real_file_system(fd))
 		err = -ENXIO;
 	else if (by_link && !(st.st_mode & S_IROTH))
 		err = -EACCES;
@@ -213,7 +213,7 @@ static int find_by_links(const char *path, bool trusted, struct stat *ret)
 {
 	struct walk w;
 	struct stat st;
-	int fd = check_found(walk__open(&w, path, trusted), false, &st);
+	int fd = check_found_file(walk__open(&w, path, trusted), false, &st);
 
 	if (fd >= 0 && w.owner && w.owner != st.st_uid && (w.hidden || !(st.st_mode & S_IROTH))) {
 		close(fd);
@@ -230,11 +230,11 @@ int foreign__find(const char *path, unsigned int flags, struct stat *ret)
 
 	if (flags & FOREIGN_MAGIC) {
 		fd = open(path, HANDLE_FLAGS);
-		return check_found(fd < 0 ? -errno : fd, false, ret);
+		return check_found_file(fd < 0 ? -errno : fd, false, ret);
 	}
 	fd = openat2_path(AT_FDCWD, path, RESOLVE_NO_SYMLINKS);
 	if (fd >= 0 || (fd != -ELOOP && fd != -ENOSYS && fd != -EPERM))
-		return check_found(fd, false, ret);
+		return check_found_file(fd, false, ret);
 	/* a link, or a container whose seccomp filter refuses openat2() */
 	return find_by_links(path, flags & FOREIGN_TRUSTED, ret);
 }
@@ -252,9 +252,9 @@ int foreign__find_of(uint32_t pid, const char *name, struct stat *ret)
 		return -errno;
 	fd = openat2_path(root, name, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
 	if (fd != -ENOSYS && fd != -EPERM)
-		return check_found(fd, false, ret);
+		return check_found_file(fd, false, ret);
 	fd = openat(root, name + 1, HANDLE_FLAGS | O_NOFOLLOW);
-	return check_found(fd < 0 ? -errno : fd, true, ret);
+	return check_found_file(fd < 0 ? -errno : fd, true, ret);
 }
 
 static int reopen_file(int found, int flags)
@@ -273,7 +273,7 @@ int foreign__open(int found)
 }
 
 /* Takes @found over. */
-static int open_same(int found, const struct stat *st, const struct stat *expected)
+static int open_same_file(int found, const struct stat *st, const struct stat *expected)
 {
 	int fd;
 
@@ -292,7 +292,7 @@ int foreign__open_path(const char *path, unsigned int flags, const struct stat *
 	struct stat st;
 	int found = foreign__find(path, flags, &st);
 
-	return open_same(found, &st, expected);
+	return open_same_file(found, &st, expected);
 }
 
 int foreign__open_of(uint32_t pid, const char *name, const struct stat *expected)
@@ -300,7 +300,7 @@ int foreign__open_of(uint32_t pid, const char *name, const struct stat *expected
 	struct stat st;
 	int found = foreign__find_of(pid, name, &st);
 
-	return open_same(found, &st, expected);
+	return open_same_file(found, &st, expected);
 }
 
 /* ---- files that we write ---- */
@@ -332,7 +332,7 @@ static int create_file(const char *path)
 }
 
 /* Takes @at over. */
-static int append_to(const struct walk *w, int at, int flags)
+static int open_for_append(const struct walk *w, int at, int flags)
 {
 	int fd = w->owner ? -ELOOP
 			  : reopen_file(at, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | flags);
@@ -348,14 +348,14 @@ int foreign__append(const char *path)
 
 	if (at == -ENOENT)
 		return create_file(path);
-	return at < 0 ? at : append_to(&w, at, 0);
+	return at < 0 ? at : open_for_append(&w, at, 0);
 }
 
 int foreign__append_file(const char *path)
 {
 	struct walk w;
 	struct stat st;
-	int at = check_found(walk__open(&w, path, true), false, &st);
+	int at = check_found_file(walk__open(&w, path, true), false, &st);
 
-	return at < 0 ? at : append_to(&w, at, O_NONBLOCK);
+	return at < 0 ? at : open_for_append(&w, at, O_NONBLOCK);
 }

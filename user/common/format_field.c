@@ -89,8 +89,8 @@ static bool parse_format_line(const char *line, const char *end, struct format_l
 		return false;
 	find_format_number(semicolon, end, "signed:", &is_signed); /* old kernels do not have it */
 	l.field.is_signed = is_signed;
-	l.field.is_text = l.is_array && format_line__type_has(&l, "char") &&
-			  !format_line__type_has(&l, "*");
+	l.field.is_text =
+		l.is_array && format_line__type_has(&l, "char") && !format_line__type_has(&l, "*");
 	if (format_line__type_has(&l, "__data_loc"))
 		l.field.place = FORMAT_LOC;
 	else if (format_line__type_has(&l, "__rel_loc"))
@@ -111,7 +111,7 @@ bool format_line__is_common(const struct format_line *l)
 	return l->name_len >= sizeof(common) - 1 && !memcmp(l->name, common, sizeof(common) - 1);
 }
 
-static const char *end_of_line(const char *line, const char *end)
+static const char *format_line_end(const char *line, const char *end)
 {
 	return memchr(line, '\n', end - line) ?: end;
 }
@@ -122,7 +122,7 @@ const char *format_text__after(const char *text, const char *end, const char *ke
 	const char *line, *eol;
 
 	for (line = text; line < end; line = eol + 1) {
-		eol = end_of_line(line, end);
+		eol = format_line_end(line, end);
 		if ((size_t)(eol - line) >= len && !memcmp(line, key, len))
 			return line + len;
 	}
@@ -141,7 +141,7 @@ bool format_text__next(const char **at, const char *end, struct format_line *ret
 	const char *line, *eol;
 
 	for (line = *at; line < end; line = eol + 1) {
-		eol = end_of_line(line, end);
+		eol = format_line_end(line, end);
 		if (!parse_format_line(line, eol, ret))
 			continue;
 		*at = eol < end ? eol + 1 : end;

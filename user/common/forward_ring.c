@@ -24,7 +24,7 @@ void forward_ring__unmap(struct forward_ring *r)
 	*r = (struct forward_ring){ 0 };
 }
 
-static uint64_t head_of(const struct perf_event_mmap_page *page)
+static uint64_t ring_head(const struct perf_event_mmap_page *page)
 {
 	return __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
 }
@@ -33,7 +33,7 @@ uint64_t forward_ring__waiting(const struct forward_ring *r)
 {
 	const struct perf_event_mmap_page *page = r->base;
 
-	return head_of(page) - page->data_tail;
+	return ring_head(page) - page->data_tail;
 }
 
 /* The record at ring position @pos. */
@@ -58,7 +58,7 @@ bool forward_ring__drain(const struct forward_ring *r, struct forward_record *wr
 			 void (*fn)(const struct perf_event_header *rec, void *arg), void *arg)
 {
 	struct perf_event_mmap_page *page = r->base;
-	uint64_t head = head_of(page), tail = page->data_tail;
+	uint64_t head = ring_head(page), tail = page->data_tail;
 	const struct perf_event_header *h;
 	bool whole = true;
 

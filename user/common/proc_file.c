@@ -109,7 +109,7 @@ const char *proc_file__status_field(const char *status, const char *key)
 }
 
 /* Get the real end of the mapping at @start. False: there is none. */
-static bool find_end(uint32_t pid, uint64_t start, uint64_t *ret)
+static bool find_mapping_end(uint32_t pid, uint64_t start, uint64_t *ret)
 {
 	_cleanup_fclose_ FILE *maps = NULL;
 	_cleanup_free_ char *line = NULL;
@@ -139,7 +139,7 @@ void map_file__path(uint32_t pid, uint64_t start, uint64_t end, char ret[static 
 	snprintf(ret, MAP_FILE_PATH_MAX, format, pid, start, end);
 	if (!lstat(ret, &st) || errno != ENOENT)
 		return;
-	if (find_end(pid, start, &real) && real < end)
+	if (find_mapping_end(pid, start, &real) && real < end)
 		snprintf(ret, MAP_FILE_PATH_MAX, format, pid, start, real);
 }
 

@@ -101,7 +101,7 @@ bool rights__can_raise(int cap)
 
 /* ---- for good ---- */
 
-static bool is_in(const int *v, size_t n, int cap)
+static bool list_has_cap(const int *v, size_t n, int cap)
 {
 	for (size_t i = 0; i < n; i++)
 		if (v[i] == cap)
@@ -113,7 +113,7 @@ static bool is_in(const int *v, size_t n, int cap)
 static int limit_bounding(const int *keep, size_t n)
 {
 	for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++) {
-		if (!is_in(keep, n, cap) && prctl(PR_CAPBSET_DROP, cap) && errno != EPERM)
+		if (!list_has_cap(keep, n, cap) && prctl(PR_CAPBSET_DROP, cap) && errno != EPERM)
 			return -errno;
 	}
 	return 0;

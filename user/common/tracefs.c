@@ -186,7 +186,7 @@ static int is_event_dir(const struct dirent *e)
 	return e->d_name[0] != '.' && (e->d_type == DT_DIR || e->d_type == DT_UNKNOWN);
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b)
+static int compare_tracepoint_names(const struct dirent **a, const struct dirent **b)
 {
 	/* not alphasort(), which depends on the locale */
 	return strcmp((*a)->d_name, (*b)->d_name);
@@ -210,7 +210,7 @@ struct glob_call {
 static int list_events(struct tracefs *t, const char *path, struct dirent ***ret)
 {
 	RAISED_RIGHTS(RIGHTS_FILES);
-	return scandirat(t->fd, path, ret, is_event_dir, by_name);
+	return scandirat(t->fd, path, ret, is_event_dir, compare_tracepoint_names);
 }
 
 static int glob_system(struct tracefs *t, const char *system, struct glob_call *call)
@@ -257,7 +257,7 @@ struct name_list {
 	size_t n, cap;
 };
 
-static int add_name(const char *system, const char *name, void *arg)
+static int add_event_name(const char *system, const char *name, void *arg)
 {
 	struct name_list *l = arg;
 
@@ -279,7 +279,7 @@ static int add_name(const char *system, const char *name, void *arg)
 int tracefs__list(struct tracefs *t, char ***ret)
 {
 	struct name_list l = { 0 };
-	int err = tracefs__glob(t, "*", "*", add_name, &l);
+	int err = tracefs__glob(t, "*", "*", add_event_name, &l);
 
 	if (!err) {
 		*ret = l.v;

@@ -331,7 +331,7 @@ static int open_session(const struct session_conf *conf, struct session_plan *pl
 	return 0;
 }
 
-static bool is_lack(int code)
+static bool is_resource_shortage(int code)
 {
 	return code == -ENOMEM || code == -EMFILE || code == -ENFILE;
 }
@@ -364,7 +364,7 @@ static int open_sessions(struct active_set *g, struct plan *plan, const struct a
 	struct failures failed = { .all = err };
 
 	*err = (struct err){ 0 };
-	for (size_t i = 0; i < g->rules->n_sessions && !is_lack(failed.first); i++) {
+	for (size_t i = 0; i < g->rules->n_sessions && !is_resource_shortage(failed.first); i++) {
 		const struct session_conf *conf = &g->rules->sessions[i];
 		struct err one = { 0 };
 		int code = open_session(conf, &plan->sessions[i], old, env, &one, &g->dumpers[i]);

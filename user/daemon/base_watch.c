@@ -28,7 +28,7 @@ void base_watch__report(const char *gone)
 	syslog(LOG_DAEMON | LOG_ERR, "frbpf: %s was removed: recording ends", gone);
 }
 
-static bool is_lost(const struct inotify_event *e)
+static bool base_is_lost(const struct inotify_event *e)
 {
 	if (e->mask & (IN_DELETE_SELF | IN_MOVE_SELF))
 		return true;
@@ -45,7 +45,7 @@ bool base_watch__lost(int fd, const char *base, char *ret, size_t size)
 	while ((n = read(fd, buf, sizeof(buf))) > 0) {
 		for (const char *p = buf; p < buf + n; p += sizeof(*e) + e->len) {
 			e = (const void *)p;
-			if (lost || !is_lost(e))
+			if (lost || !base_is_lost(e))
 				continue;
 			lost = true;
 			snprintf(ret, size, "%s%s%s", base, e->len ? "/" : "",

@@ -475,7 +475,7 @@ static int compare_fds(const void *a, const void *b)
 }
 
 /* Close all descriptors but the standard ones, the opener's and those of @keep. */
-static int close_others(const int *keep, size_t n, int opener)
+static int close_other_fds(const int *keep, size_t n, int opener)
 {
 	int v[READER_FDS_MAX + 1], from = STDERR_FILENO + 1;
 
@@ -522,7 +522,7 @@ int confine__reader(const int *keep, size_t n)
 	json_object_seed(0);
 	demangle__prepare();
 	err = err ?: opening__start(reader_opener__enter, reader_opener__open, keep, n, &opener);
-	err = err ?: close_others(keep, n, opener);
+	err = err ?: close_other_fds(keep, n, opener);
 	err = err ?: rights__keep(NULL, 0);
 	if (!IS_SANITIZED)
 		err = err ?: landlock__no_files();

@@ -76,7 +76,8 @@ static int connect_to(int fd, const char *path, struct err *err)
 	return code;
 }
 
-static int send_all(int fd, const char *text, size_t len, const struct patience *p, struct err *err)
+static int send_request_bytes(int fd, const char *text, size_t len, const struct patience *p,
+			      struct err *err)
 {
 	int code = 0;
 	ssize_t n;
@@ -158,13 +159,14 @@ static void make_text_printable(json_t *j)
 }
 
 /* Send the request over the connection @fd and receive the reply. */
-static int ask_on(int fd, const char *path, const char *text, struct buf *reply, struct err *err)
+static int ask_on_connection(int fd, const char *path, const char *text, struct buf *reply,
+			     struct err *err)
 {
 	struct patience p = { .path = path, .until = now_ns() + ANSWER_S * 1000000000ULL };
 	int code = check_peer(fd, path, &p.pid, err);
 
-	code = code ?: send_all(fd, text, strlen(text), &p, err);
-	code = code ?: send_all(fd, "\n", 1, &p, err);
+	code = code ?: send_request_bytes(fd, text, strlen(text), &p, err);
+	code = code ?: send_request_bytes(fd, "\n", 1, &p, err);
 	code = code ?: receive_all(fd, reply, &p, err);
 	if (code && !err->msg[0])
 		err_set(err, code, "the daemon at %s closed the connection: %s", path,
@@ -187,7 +189,7 @@ int control__request(const char *path, json_t *request, struct err *err, json_t 
 	if (code)
 		return err_set(err, code, "%s: %s", path, strerror(-code));
 	code = connect_to(fd, path, err);
-	code = code ?: ask_on(fd, path, text, &reply, err);
+	code = code ?: ask_on_connection(fd, path, text, &reply, err);
 	if (!code)
 		*ret = json_loadb(reply.data, reply.len, 0, NULL);
 	buf__free(&reply);

@@ -44,7 +44,7 @@ static void renew_dir(struct dumper *d)
 		log_error("%s", err.msg);
 }
 
-static void write_part(struct dumper *d)
+static void write_incident_part(struct dumper *d)
 {
 	struct dump_job job = {
 		.env = d->env,
@@ -136,7 +136,7 @@ static void *dumper_thread(void *arg)
 		return NULL;
 	}
 	while (next_job(d, true, &inc)) {
-		write_part(d);
+		write_incident_part(d);
 		d->done(d->done_arg, d, inc, d->index);
 	}
 	return NULL;
@@ -158,7 +158,8 @@ static int prepare_session(struct dumper *d, struct err *err)
 }
 
 int dumper__start(struct session *session, struct feed *feed, struct proxy *proxy,
-		  const struct dump_env *env, dumper_done_fn done, void *done_arg, struct err *err, struct dumper **ret)
+		  const struct dump_env *env, dumper_done_fn done, void *done_arg, struct err *err,
+		  struct dumper **ret)
 {
 	struct dumper *d = calloc(1, sizeof(*d));
 	int code;

@@ -153,7 +153,7 @@ static int await_busy(int busy, int ms)
 }
 
 /* Wait until our child @pid has ended, for at most @ms. False: it has not. */
-static bool await_end(pid_t pid, int ms)
+static bool await_worker_end(pid_t pid, int ms)
 {
 	_cleanup_close_ int fd = syscall(SYS_pidfd_open, pid, 0);
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -175,11 +175,11 @@ static bool serve_question(struct starter *s)
 	if (pid < 0)
 		return false;
 	if (await_busy(busy, -1) <= 0)
-		ended = await_end(pid, KILLED_MS); /* it failed before a question came */
+		ended = await_worker_end(pid, KILLED_MS); /* it failed before a question came */
 	else
-		ended = await_end(pid, fns->seconds_max * 1000);
+		ended = await_worker_end(pid, fns->seconds_max * 1000);
 	if (!ended)
-		ended = !kill(pid, SIGKILL) && await_end(pid, KILLED_MS);
+		ended = !kill(pid, SIGKILL) && await_worker_end(pid, KILLED_MS);
 	while (ended && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	/* its opener ends, too; if it waits for a file system, only when that answers */

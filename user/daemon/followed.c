@@ -65,7 +65,7 @@ struct followed_log *followed_log__new(const struct base_dir *base, struct recor
 	return h;
 }
 
-static struct frbpf_followed_key key_of(const struct incident_trigger *it)
+static struct frbpf_followed_key followed_key_of(const struct incident_trigger *it)
 {
 	return (struct frbpf_followed_key){ it->t.rule_id, it->t.time - it->t.value, it->t.id };
 }
@@ -83,7 +83,7 @@ static struct followed_entry *followed_log__find(struct followed_log *h,
 static void followed_log__note(struct followed_log *h, const struct incident *inc,
 			       const struct incident_trigger *it)
 {
-	struct frbpf_followed_key of = key_of(it);
+	struct frbpf_followed_key of = followed_key_of(it);
 	struct followed_entry *e;
 
 	if (!it->rule || !(it->t.flags & FRBPF_TRIGGER_FOLLOWED) || followed_log__find(h, &of))

@@ -16,8 +16,8 @@ struct linter {
 };
 
 /* Find the value of @key in the section of @rule. False: the rule does not have it. */
-static bool find_key(const struct ruleset *rs, const struct rule_conf *rule, const char *key,
-		     struct span *ret)
+static bool find_rule_key(const struct ruleset *rs, const struct rule_conf *rule, const char *key,
+			  struct span *ret)
 {
 	const struct config *c = rs->config;
 
@@ -42,7 +42,7 @@ static void check_threshold(const struct linter *l, const struct rule_conf *rule
 	char threshold[32], pre[32];
 	struct span span;
 
-	if (rule->pre >= rule->when.threshold || !find_key(l->rs, rule, "pre", &span))
+	if (rule->pre >= rule->when.threshold || !find_rule_key(l->rs, rule, "pre", &span))
 		return;
 	diags__warn(l->d, l->rs->config->src, span,
 		    "what fires this rule lasts longer than %s: a dump of the last %s never has "
@@ -56,9 +56,9 @@ static void check_cooldown(const struct linter *l, const struct rule_conf *rule)
 	char cooldown[32], post[32];
 	struct span span, post_span;
 
-	if (rule->cooldown.window >= rule->post || !find_key(l->rs, rule, "cooldown", &span))
+	if (rule->cooldown.window >= rule->post || !find_rule_key(l->rs, rule, "cooldown", &span))
 		return;
-	if (!rule->cooldown.window && !find_key(l->rs, rule, "post", &post_span))
+	if (!rule->cooldown.window && !find_rule_key(l->rs, rule, "post", &post_span))
 		return; /* no cooldown: the rule asks for every match */
 	diags__warn(l->d, l->rs->config->src, span,
 		    "shorter than this rule's post: triggers within %s become markers of the same "
@@ -87,7 +87,7 @@ static bool check_window(const struct linter *l, const struct rule_conf *rule, c
 		most = s->window_most;
 		name = l->rs->sessions[rule->sessions[i]].name;
 	}
-	if (!name || wanted <= most || !find_key(l->rs, rule, key, &span))
+	if (!name || wanted <= most || !find_rule_key(l->rs, rule, key, &span))
 		return true;
 	units__format_duration(most, text, sizeof(text));
 	if (strcmp(key, "post") == 0)
@@ -143,7 +143,7 @@ static void check_reach(const struct linter *l, const struct rule_conf *rule)
 
 	if (!s || holds > wanted || (!automatic && holds == wanted))
 		return;
-	if (!automatic && !find_key(l->rs, rule, "pre", &span))
+	if (!automatic && !find_rule_key(l->rs, rule, "pre", &span))
 		return;
 	diags__warn(l->d, rule->src ?: l->rs->config->src, span,
 		    "the rings of session '%s' should hold %s: its dumps, which should reach back "
@@ -186,7 +186,7 @@ static void check_subject(const struct linter *l, const struct rule_conf *rule)
 	struct span span;
 
 	for (size_t i = 0; !when__has_subject(rule->when.source) && i < ARRAY_SIZE(keys); i++) {
-		if (!keys[i].asks || !find_key(l->rs, rule, keys[i].key, &span))
+		if (!keys[i].asks || !find_rule_key(l->rs, rule, keys[i].key, &span))
 			continue;
 		diags__warn(l->d, l->rs->config->src, span,
 			    "'%s' has no subject: its comm, pid and so on are empty; %s",
@@ -206,7 +206,7 @@ static void check_rule(const struct linter *l, const struct rule_conf *rule)
 		check_window(l, rule, "pre", rule->pre + rule->post);
 }
 
-static void check_memory(const struct linter *l)
+static void check_memory_for_reload(const struct linter *l)
 {
 	const struct daemon_conf *daemon = &l->rs->daemon;
 	char need[16], max[16];
@@ -435,7 +435,7 @@ void lint__ruleset(const struct ruleset *rs, const struct plan *p, struct diags 
 	for (size_t i = 0; rs->n_rules && i < rs->n_sessions; i++)
 		check_use(&l, i);
 	check_why(&l);
-	check_memory(&l);
+	check_memory_for_reload(&l);
 	check_frequencies(&l);
 	for (size_t i = 0; i < p->n_sessions; i++) {
 		check_neighbours(&l, i);

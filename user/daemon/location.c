@@ -63,7 +63,7 @@ static bool base_of_config(const char *path, char ret[static PATH_MAX])
 }
 
 /* Trust the note only if nobody but root can have written it. */
-static bool read_note(char ret[static PATH_MAX])
+static bool read_location_note(char ret[static PATH_MAX])
 {
 	struct buf b = { 0 };
 	struct stat st;
@@ -93,7 +93,7 @@ static bool is_trusted(const char *path)
 	return stat(path, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid());
 }
 
-static bool is_wanted(const char *path, bool any)
+static bool base_is_wanted(const char *path, bool any)
 {
 	char base[PATH_MAX] = "";
 
@@ -104,11 +104,11 @@ bool location__perf_config(bool any, char ret[static PATH_MAX])
 {
 	const char *home = getenv("HOME");
 	char path[PATH_MAX] = "/etc/perfconfig";
-	bool found = !env_is_set("PERF_CONFIG_NOSYSTEM") && is_wanted(path, any);
+	bool found = !env_is_set("PERF_CONFIG_NOSYSTEM") && base_is_wanted(path, any);
 
 	if (!found && home && home[0] == '/' && !env_is_set("PERF_CONFIG_NOGLOBAL") &&
 	    snprintf(path, sizeof(path), "%s/.perfconfig", home) < PATH_MAX)
-		found = is_wanted(path, any);
+		found = base_is_wanted(path, any);
 	if (found)
 		memcpy(ret, path, sizeof(path));
 	return found;
@@ -174,7 +174,7 @@ int location__find(const struct location_hint *hint, char ret[static PATH_MAX], 
 		snprintf(ret, PATH_MAX, "%s", env);
 		return 0;
 	}
-	if (read_note(ret) || base_of_config(LOCATION_RULES, ret) || base_of_perf(ret))
+	if (read_location_note(ret) || base_of_config(LOCATION_RULES, ret) || base_of_perf(ret))
 		return 0;
 	snprintf(ret, PATH_MAX, "%s", BASE_DIR_DEFAULT);
 	return 0;
@@ -204,7 +204,7 @@ static bool take_run_dir(const char *base)
 	char other[PATH_MAX] = "";
 
 	/* if the note names our base it is ours; is_alive() would take our lock for another's */
-	return !read_note(other) || same_dir(other, base) || !is_alive(other);
+	return !read_location_note(other) || same_dir(other, base) || !is_alive(other);
 }
 
 bool location__make_run_dir(void)
@@ -245,7 +245,7 @@ void location__withdraw(const char *base)
 {
 	char noted[PATH_MAX] = "";
 
-	if (read_note(noted) && strcmp(noted, base) == 0)
+	if (read_location_note(noted) && strcmp(noted, base) == 0)
 		unlink(NOTE);
 }
 
@@ -266,5 +266,5 @@ bool location__is_noted(const char *base)
 {
 	char noted[PATH_MAX] = "";
 
-	return read_note(noted) && strcmp(noted, base) == 0;
+	return read_location_note(noted) && strcmp(noted, base) == 0;
 }

@@ -99,7 +99,7 @@ void parts__own_explainer(struct parts *p, const pid_t pids[static EXPLAINER_PID
 }
 
 /* Time, ns, from which dumps may still need names; 0: unknown. Called in the side band's thread. */
-static uint64_t names_needed_from(void *arg)
+static uint64_t names_needed_since(void *arg)
 {
 	struct parts *p = arg;
 	/* measure rings before incidents: a ring that is frozen later has nothing older */
@@ -192,7 +192,7 @@ int parts__open(const struct parts_opts *opts, const struct daemon_conf *conf, s
 		.before_write = recorder__wait_saved,
 		.before_write_arg = p->recorder,
 	};
-	sideband__follow(p->sideband, names_needed_from, p);
+	sideband__follow(p->sideband, names_needed_since, p);
 	return 0;
 }
 

@@ -88,7 +88,7 @@ static void let_incident_go(struct recorder *r, struct incident *inc)
  * Look up names only when everything is written: it reads files of others, which may be on a disk
  * that hangs.
  */
-static void ask_for_names(struct recorder *r, struct incident *inc)
+static void ask_for_incident_names(struct recorder *r, struct incident *inc)
 {
 	if (!inc->names)
 		return;
@@ -105,7 +105,7 @@ static void ask_for_names(struct recorder *r, struct incident *inc)
 }
 
 /* Take names that were looked up; the manifest must be written again then. */
-static bool take_names(struct recorder *r, struct incident *inc)
+static bool take_incident_names(struct recorder *r, struct incident *inc)
 {
 	bool named;
 
@@ -125,7 +125,7 @@ static bool take_names(struct recorder *r, struct incident *inc)
 }
 
 /* Take states that came after the manifest; it must be written again then. */
-static bool take_states(struct recorder *r, struct incident *inc)
+static bool take_incident_states(struct recorder *r, struct incident *inc)
 {
 	bool stated;
 
@@ -176,8 +176,8 @@ static uint64_t collect_one(struct recorder *r, struct incident *inc, recorder_c
 	bool stale, first, closed, named, naming, again;
 	uint64_t expires, now = now_ns();
 
-	named = take_names(r, inc);
-	named = take_states(r, inc) || named;
+	named = take_incident_names(r, inc);
+	named = take_incident_states(r, inc) || named;
 	pthread_mutex_lock(&r->lock);
 	expires = incident_pool__merge_end(inc);
 	first = !inc->reported;
@@ -193,7 +193,7 @@ static uint64_t collect_one(struct recorder *r, struct incident *inc, recorder_c
 	if (stale)
 		write_manifest(r, inc, first, fn, arg);
 	if (first)
-		ask_for_names(r, inc);
+		ask_for_incident_names(r, inc);
 	pthread_mutex_lock(&r->lock);
 	naming = inc->naming;
 	again = inc->manifest_stale && inc->manifest_wait;

@@ -437,7 +437,7 @@ static void serve_dump(struct daemon *d, struct control_client *c, const json_t 
 	*w = (struct waiting_dump){ .client = c, .incident = number };
 }
 
-static uint64_t end_of(const json_t *request)
+static uint64_t request_end_time(const json_t *request)
 {
 	json_int_t ns = json_integer_value(json_object_get(request, "for_ns"));
 
@@ -458,7 +458,8 @@ static void serve_mute(struct daemon *d, struct control_client *c, const json_t 
 	bool off = json_is_true(json_object_get(request, "off"));
 	struct err err = { 0 };
 
-	send_answer(c, rulebook__mute(d->rulebook, name, off ? 0 : end_of(request), &err), &err);
+	send_answer(c, rulebook__mute(d->rulebook, name, off ? 0 : request_end_time(request), &err),
+		    &err);
 }
 
 static void serve_arm(struct daemon *d, struct control_client *c, const json_t *request)
@@ -471,7 +472,7 @@ static void serve_arm(struct daemon *d, struct control_client *c, const json_t *
 
 	if (off)
 		send_answer(c, rulebook__disarm(d->rulebook, off, &err), &err);
-	else if (rulebook__arm(d->rulebook, when, condition, end_of(request), name, &err))
+	else if (rulebook__arm(d->rulebook, when, condition, request_end_time(request), name, &err))
 		control_client__refuse(c, "%s", err.msg);
 	else
 		control_client__reply(c, json_pack("{s:b, s:s}", "ok", 1, "rule", name));

@@ -124,8 +124,8 @@ static uint64_t measure_rate(struct fit *fit, const struct session *s, uint64_t 
 }
 
 /* Log, and note for status, that max-memory has no room for the rings. */
-static void note_no_room(struct session *s, const struct session_conf *conf,
-			const struct active_set *g, size_t want, size_t got)
+static void note_no_ring_room(struct session *s, const struct session_conf *conf,
+			      const struct active_set *g, size_t want, size_t got)
 {
 	char t[32], own[16], rest[16], max[16], size[16], notice[sizeof(s->notice)];
 
@@ -187,14 +187,14 @@ static void fit_look(struct fit *fit, const struct active_set *g, size_t i, ring
 	c.want = ring_fit__within(ideal, fit->least, s->n_cpus, dumper__memory_of_all(),
 				  g->max_memory);
 	if (ideal > c.now && c.want <= c.now) {
-		note_no_room(s, conf, g, ideal, c.now);
+		note_no_ring_room(s, conf, g, ideal, c.now);
 		return;
 	}
 	if (!c.want) /* it should shrink, but there is no room for both */
 		return;
 	start_successor(fit, &c, start, arg);
 	if (fit->next && c.want < ideal)
-		note_no_room(fit->next->session, conf, g, ideal, c.want);
+		note_no_ring_room(fit->next->session, conf, g, ideal, c.want);
 }
 
 static uint64_t fit_next_look(const struct fit *fit)

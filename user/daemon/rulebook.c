@@ -44,7 +44,7 @@ static int ended_sessions_add(struct ended_sessions *e, const char *name, uint64
 	return 0;
 }
 
-static bool has_ended(const struct ended_sessions *e, const char *name)
+static bool session_has_ended(const struct ended_sessions *e, const char *name)
 {
 	for (size_t i = 0; i < e->n; i++) {
 		if (!strcmp(e->v[i].name, name))
@@ -57,7 +57,7 @@ static bool has_ended(const struct ended_sessions *e, const char *name)
 static void ended_sessions_drop(const struct ended_sessions *e, struct ruleset *rs)
 {
 	for (size_t i = rs->n_sessions; i--;) {
-		if (has_ended(e, rs->sessions[i].name))
+		if (session_has_ended(e, rs->sessions[i].name))
 			ruleset__drop_session(rs, i);
 	}
 }
@@ -138,7 +138,7 @@ const struct overlay *rulebook__overlay(const struct rulebook *b)
 	return b->overlay;
 }
 
-static const struct ruleset *in_force(const struct rulebook *b)
+static const struct ruleset *rules_in_force(const struct rulebook *b)
 {
 	return recorder__active_set(b->recorder)->rules;
 }
@@ -228,8 +228,8 @@ static void watch_targets(struct rulebook *b, const struct active_set *g)
 }
 
 /* Put a ruleset in force. @past: for the first rules, else NULL. */
-static int put_in_force(struct rulebook *b, struct ruleset *rs, struct plan *plan,
-			const struct saved_state *past, struct err *err)
+static int put_rules_in_force(struct rulebook *b, struct ruleset *rs, struct plan *plan,
+			      const struct saved_state *past, struct err *err)
 {
 	struct active_set *g;
 	int code;
@@ -254,16 +254,16 @@ static int put_in_force(struct rulebook *b, struct ruleset *rs, struct plan *pla
 int rulebook__begin(struct rulebook *b, struct ruleset *rs, struct plan *plan,
 		    const struct saved_state *past, struct err *err)
 {
-	return put_in_force(b, rs, plan, past, err);
+	return put_rules_in_force(b, rs, plan, past, err);
 }
 
 /*
  * Make the ruleset in force and its plan again, since an active set takes over parts of both.
  */
-static int plan_again(struct rulebook *b, struct ruleset **ret_rs, struct plan **ret,
-		      struct err *err)
+static int plan_rules_again(struct rulebook *b, struct ruleset **ret_rs, struct plan **ret,
+			    struct err *err)
 {
-	const struct source_text *text_in_force = in_force(b)->config->src;
+	const struct source_text *text_in_force = rules_in_force(b)->config->src;
 	struct diags diags = { 0 };
 	struct source_text *src;
 	struct buf text = { 0 };
@@ -302,11 +302,11 @@ static void warn_unchangeable(const struct rulebook *b, const struct ruleset *rs
 		diags__warn(diags, rs->config->src, rs->daemon.base_span,
 			    "the recorder runs with base %s: this takes effect at its next start",
 			    base);
-	if (rs->daemon.sideband_memory != in_force(b)->daemon.sideband_memory)
+	if (rs->daemon.sideband_memory != rules_in_force(b)->daemon.sideband_memory)
 		diags__warn(
 			diags, NULL, (struct span){ 0 },
 			"a changed sideband-memory takes effect when the recorder is started anew");
-	if (rs->daemon.no_seccomp != in_force(b)->daemon.no_seccomp)
+	if (rs->daemon.no_seccomp != rules_in_force(b)->daemon.no_seccomp)
 		diags__warn(diags, NULL, (struct span){ 0 },
 			    "a changed 'seccomp' takes effect when the recorder is started anew");
 }
@@ -324,7 +324,7 @@ static int reload_rules(struct rulebook *b, const char *path, struct buf *ret_te
 	int code = plan__load(path, b->perf_habits, b->tracefs, &diags, &rs, &plan);
 
 	if (!code) {
-		code = plan__check_targets(plan, rs, in_force(b), &diags);
+		code = plan__check_targets(plan, rs, rules_in_force(b), &diags);
 		code = code ?: overlay__extend(b->overlay, rs, &diags);
 		code = code ?: rule_binding__bind(rs, b->tracefs, false, &diags);
 		if (code)
@@ -334,7 +334,7 @@ static int reload_rules(struct rulebook *b, const char *path, struct buf *ret_te
 		warn_unchangeable(b, rs, &diags);
 	active_set__renew_dirs(recorder__active_set(b->recorder), b->env.dump->base, &diags);
 	diags__format(&diags, ret_text);
-	code = code ?: put_in_force(b, rs, plan, NULL, &err);
+	code = code ?: put_rules_in_force(b, rs, plan, NULL, &err);
 	if (!code)
 		ended_sessions_clear(&b->ended);
 	if (err.msg[0])
@@ -345,15 +345,15 @@ static int reload_rules(struct rulebook *b, const char *path, struct buf *ret_te
 }
 
 /* Make the active set in force again, with changes other than the file's rules. */
-static int make_anew(struct rulebook *b, struct err *err)
+static int remake_active_set(struct rulebook *b, struct err *err)
 {
 	struct ruleset *rs;
 	struct plan *plan;
-	int code = plan_again(b, &rs, &plan, err);
+	int code = plan_rules_again(b, &rs, &plan, err);
 
 	if (code)
 		return code;
-	code = put_in_force(b, rs, plan, NULL, err);
+	code = put_rules_in_force(b, rs, plan, NULL, err);
 	plan__free(plan);
 	return code;
 }
@@ -361,7 +361,7 @@ static int make_anew(struct rulebook *b, struct err *err)
 void rulebook__end_session(struct rulebook *b, size_t i, enum session_end end)
 {
 	struct dumper *d = recorder__active_set(b->recorder)->dumpers[i];
-	bool respawn = end == SESSION_OVER && in_force(b)->sessions[i].respawn;
+	bool respawn = end == SESSION_OVER && rules_in_force(b)->sessions[i].respawn;
 	struct err err = { 0 };
 
 	proxy__set_over(d->proxy);
@@ -373,7 +373,7 @@ void rulebook__end_session(struct rulebook *b, size_t i, enum session_end end)
 	if (ended_sessions_add(&b->ended, d->session->name,
 			       respawn ? now_ns() + RESPAWN_NS : UINT64_MAX))
 		log_error("out of memory: session '%s' continues", d->session->name);
-	else if (make_anew(b, &err))
+	else if (remake_active_set(b, &err))
 		log_error("session '%s' continues: %s", d->session->name, err.msg);
 }
 
@@ -385,7 +385,7 @@ static void respawn_session(struct rulebook *b, size_t i)
 	struct err err = { 0 };
 
 	e->v[i] = e->v[--e->n];
-	if (!make_anew(b, &err)) {
+	if (!remake_active_set(b, &err)) {
 		log_info("session '%s' starts again", again.name);
 		free(again.name);
 		return;
@@ -438,7 +438,7 @@ static uint64_t expire_overlay(struct rulebook *b)
 	struct err err = { 0 };
 	uint64_t wait;
 
-	if (overlay__expire(b->overlay, now_ns(), &wait) && make_anew(b, &err))
+	if (overlay__expire(b->overlay, now_ns(), &wait) && remake_active_set(b, &err))
 		log_error("the old rules stay: %s", err.msg);
 	return wait;
 }
@@ -450,7 +450,7 @@ static int start_resized(void *arg, size_t i, size_t bytes, struct err *err, str
 	struct rulebook *b = arg;
 	struct ruleset *rs;
 	struct plan *plan;
-	int code = plan_again(b, &rs, &plan, err);
+	int code = plan_rules_again(b, &rs, &plan, err);
 
 	if (code)
 		return code;
@@ -469,14 +469,14 @@ static uint64_t fit_rings(struct rulebook *b)
 
 	if (!ring_fit__step(b->env.fit, recorder__active_set(b->recorder), start_resized, b, &wait))
 		return wait;
-	if (make_anew(b, &err))
+	if (remake_active_set(b, &err))
 		log_error("rings stay as they are: %s", err.msg);
 	return 0;
 }
 
 /* ---- the files ---- */
 
-static bool has_changed(const struct source_text *was, const char *path)
+static bool rules_file_changed(const struct source_text *was, const char *path)
 {
 	struct diags ignored = { 0 };
 	struct source_text *now;
@@ -492,7 +492,7 @@ static bool has_changed(const struct source_text *was, const char *path)
 
 void rulebook__follow(struct rulebook *b)
 {
-	const struct ruleset *rs = in_force(b);
+	const struct ruleset *rs = rules_in_force(b);
 	bool watch = rs->daemon.watch || (b->perf_habits && !rs->daemon.watch_given);
 	struct err err = { 0 };
 	struct buf files = { 0 };
@@ -502,7 +502,8 @@ void rulebook__follow(struct rulebook *b)
 	buf__free(&files);
 	if (code < 0)
 		log_error("watch = yes: cannot watch %s for changes: %s", b->words, err.msg);
-	else if (code && has_changed(rs->config->src, b->path)) /* between reading and watching */
+	else if (code &&
+		 rules_file_changed(rs->config->src, b->path)) /* between reading and watching */
 		rulebook__load_again(b);
 }
 
@@ -568,7 +569,7 @@ static int refuse_rule(const struct ruleset *rs, const char *name, struct err *e
 
 int rulebook__mute(struct rulebook *b, const char *name, uint64_t until, struct err *err)
 {
-	const struct ruleset *rs = in_force(b);
+	const struct ruleset *rs = rules_in_force(b);
 	size_t i = 0;
 
 	while (i < rs->n_rules && strcmp(rs->rules[i].name, name) != 0)
@@ -588,11 +589,12 @@ int rulebook__mute(struct rulebook *b, const char *name, uint64_t until, struct 
 int rulebook__arm(struct rulebook *b, const char *when, const char *condition, uint64_t until,
 		  char ret_name[static RULESET_NAME_MAX + 1], struct err *err)
 {
-	int code = overlay__arm(b->overlay, in_force(b), when, condition, until, ret_name, err);
+	int code =
+		overlay__arm(b->overlay, rules_in_force(b), when, condition, until, ret_name, err);
 
 	if (code)
 		return code;
-	code = make_anew(b, err);
+	code = remake_active_set(b, err);
 	if (code) {
 		overlay__disarm(b->overlay, ret_name);
 		return code;
@@ -609,7 +611,7 @@ int rulebook__disarm(struct rulebook *b, const char *name, struct err *err)
 	if (overlay__disarm(b->overlay, name))
 		return err_set(err, -ENOENT, "no rule '%.64s' was armed: `frbpf status` lists them",
 			       name);
-	code = make_anew(b, err);
+	code = remake_active_set(b, err);
 	if (!code)
 		log_info("rule '%s' is no longer armed", name);
 	return code;

@@ -67,8 +67,8 @@ struct walk {
 	size_t n_places;
 };
 
-static int add_place(struct rules_watch *w, struct walk *k, struct places *to, const char *name,
-		     uint32_t events)
+static int add_watched_place(struct rules_watch *w, struct walk *k, struct places *to,
+			     const char *name, uint32_t events)
 {
 	struct place *p;
 
@@ -119,7 +119,7 @@ static int walk_descend(struct walk *k, const char *name)
 }
 
 /* Take the next name from k->rest; false: there is none. */
-static bool next_name(struct walk *k, char name[static NAME_MAX + 2])
+static bool next_path_name(struct walk *k, char name[static NAME_MAX + 2])
 {
 	char *p = k->rest + strspn(k->rest, "/");
 	size_t len = strcspn(p, "/");
@@ -153,19 +153,19 @@ static int walk_step(struct rules_watch *w, struct walk *k, struct places *to)
 	bool last;
 	int err;
 
-	if (!next_name(k, name))
+	if (!next_path_name(k, name))
 		return 1;
 	if (!strcmp(name, "."))
 		return 0;
 	last = !k->rest[strspn(k->rest, "/")];
 	if (strcmp(name, "..") != 0 && read_target(k, name, target)) {
-		err = add_place(w, k, to, name, LINK_EVENTS);
+		err = add_watched_place(w, k, to, name, LINK_EVENTS);
 		if (!err && read_target(k, name, target))
 			err = follow_link(k, target);
 		return err;
 	}
 	if (last)
-		return add_place(w, k, to, name, FILE_EVENTS);
+		return add_watched_place(w, k, to, name, FILE_EVENTS);
 	return walk_descend(k, name);
 }
 
@@ -179,7 +179,7 @@ static bool places_watch(const struct places *p, int wd)
 }
 
 /* Watch all places of one path that exist. */
-static int find_places_of(struct rules_watch *w, const char *path, struct places *to)
+static int find_places_of_path(struct rules_watch *w, const char *path, struct places *to)
 {
 	struct walk k = { .dir = "" };
 	int err = 0;
@@ -195,7 +195,7 @@ static int find_places_of(struct rules_watch *w, const char *path, struct places
  * Watch the paths as they lead now. Existing parts are watched even if the rest is missing. 0; or
  * negative errno if nothing is watched.
  */
-static int find_places(struct rules_watch *w)
+static int find_watched_places(struct rules_watch *w)
 {
 	_cleanup_free_ char *paths = w->path ? strdup(w->path) : NULL;
 	const char separator[] = { RULES_FILES_SEPARATOR, '\0' };
@@ -205,7 +205,7 @@ static int find_places(struct rules_watch *w)
 
 	for (p = paths ? strtok_r(paths, separator, &save) : NULL; p;
 	     p = strtok_r(NULL, separator, &save))
-		code = find_places_of(w, p, &now);
+		code = find_places_of_path(w, p, &now);
 	for (size_t i = 0; i < w->places.n; i++) {
 		if (!places_watch(&now, w->places.v[i].wd))
 			inotify_rm_watch(w->fd, w->places.v[i].wd);
@@ -219,7 +219,7 @@ static void stop_watch(struct rules_watch *w)
 {
 	free(w->path);
 	w->path = NULL;
-	find_places(w);
+	find_watched_places(w);
 }
 
 int rules_watch__follow(struct rules_watch *w, const char *path, struct err *err)
@@ -236,7 +236,7 @@ int rules_watch__follow(struct rules_watch *w, const char *path, struct err *err
 	w->path = strdup(path);
 	if (!w->path)
 		return err_set(err, -ENOMEM, "out of memory");
-	code = find_places(w);
+	code = find_watched_places(w);
 	if (code) {
 		err_set(err, code, "cannot watch %s: %s", path, strerror(-code));
 		stop_watch(w);
@@ -280,7 +280,7 @@ int rules_watch__changed(struct rules_watch *w)
 	}
 	if (!changed || !w->path)
 		return false;
-	if (!find_places(w))
+	if (!find_watched_places(w))
 		return true;
 	stop_watch(w);
 	return -ESTALE;

@@ -145,7 +145,7 @@ static bool read_hex(const json_t *j, __u64 *ret)
 }
 
 /* Read a time: never 0, which means "never", and not later than now. */
-static bool read_time(const struct reader *r, const json_t *j, __u64 *ret)
+static bool read_json_time(const struct reader *r, const json_t *j, __u64 *ret)
 {
 	__u64 t;
 
@@ -176,7 +176,7 @@ static bool read_dumps(const struct reader *r, const json_t *list, struct dump_l
 	if (!json_is_array(list) || json_array_size(list) > RULESET_DUMPS_MAX)
 		return false;
 	json_array_foreach (list, i, j) {
-		if (!read_time(r, j, &time))
+		if (!read_json_time(r, j, &time))
 			return false;
 		dump_limiter__note(ret, time);
 	}
@@ -188,7 +188,7 @@ static bool read_rule(const struct reader *r, const json_t *j, struct saved_rule
 	const json_t *fired = json_object_get(j, "last_fired");
 
 	return read_hex(json_object_get(j, "id"), &ret->id) && json_is_integer(fired) &&
-	       (!json_integer_value(fired) || read_time(r, fired, &ret->last_fired)) &&
+	       (!json_integer_value(fired) || read_json_time(r, fired, &ret->last_fired)) &&
 	       read_bar(json_object_get(j, "bar"), &ret->bar) &&
 	       read_dumps(r, json_object_get(j, "dumps"), &ret->dumps);
 }
@@ -218,7 +218,7 @@ static bool outlives_boot(const struct frbpf_key *key)
 		key->field == FRBPF_FIELD_PRIO);
 }
 
-static bool read_number(const json_t *j, uint32_t max, uint32_t *ret)
+static bool read_json_number(const json_t *j, uint32_t max, uint32_t *ret)
 {
 	if (!json_is_integer(j) || json_integer_value(j) < 0 || json_integer_value(j) > max)
 		return false;
@@ -235,9 +235,9 @@ static bool read_one_cooling(const struct reader *r, const json_t *j, struct pas
 	if (!read_hex(json_object_get(j, "rule"), &ret->key.rule_id) ||
 	    !read_hex(json_array_get(key, 0), &ret->key.val[0]) ||
 	    !read_hex(json_array_get(key, 1), &ret->key.val[1]) ||
-	    !read_number(json_object_get(j, "per"), FRBPF_PER_FIELD, &ret->key.per) ||
-	    !read_number(json_object_get(j, "field"), FRBPF_FIELD_MAX - 1, &ret->key.field) ||
-	    !json_is_integer(until) || !read_time(r, fired, &ret->value.last_fired) ||
+	    !read_json_number(json_object_get(j, "per"), FRBPF_PER_FIELD, &ret->key.per) ||
+	    !read_json_number(json_object_get(j, "field"), FRBPF_FIELD_MAX - 1, &ret->key.field) ||
+	    !json_is_integer(until) || !read_json_time(r, fired, &ret->value.last_fired) ||
 	    !read_bar(json_object_get(j, "bar"), &ret->value.bar.value))
 		return false;
 	if (ret->value.bar.value)
@@ -280,9 +280,10 @@ static bool read_buckets(const json_t *list, struct past_learnt *ret)
 		struct past_bucket *b = ret->buckets ? &ret->buckets[i] : NULL;
 		const json_t *values = json_array_get(list, 3 * i + 2);
 
-		if (!b || !read_number(json_array_get(list, 3 * i), PAST_SLICES - 1, &b->slice) ||
-		    !read_number(json_array_get(list, 3 * i + 1), FRBPF_LEARN_BUCKETS - 1,
-				 &b->bucket) ||
+		if (!b ||
+		    !read_json_number(json_array_get(list, 3 * i), PAST_SLICES - 1, &b->slice) ||
+		    !read_json_number(json_array_get(list, 3 * i + 1), FRBPF_LEARN_BUCKETS - 1,
+				      &b->bucket) ||
 		    !json_is_integer(values) || json_integer_value(values) < 0 ||
 		    json_integer_value(values) > VALUES_MAX)
 			return false;
@@ -297,7 +298,7 @@ static bool read_one_learnt(const json_t *j, struct past_learnt *ret)
 	const json_t *ns = json_object_get(j, "percentile_ns");
 
 	if (!read_hex(json_object_get(j, "id"), &ret->id) ||
-	    !read_number(json_object_get(j, "percentile_of"), 9999, &ret->percentile_of) ||
+	    !read_json_number(json_object_get(j, "percentile_of"), 9999, &ret->percentile_of) ||
 	    !json_is_integer(ns) || json_integer_value(ns) < 0)
 		return false;
 	ret->percentile = json_integer_value(ns);
@@ -322,7 +323,8 @@ static bool read_learnt(const json_t *list, struct saved_state *k)
 	return true;
 }
 
-static bool read_all(const json_t *j, const struct saved_clock *clock, struct saved_state *k)
+static bool read_saved_state(const json_t *j, const struct saved_clock *clock,
+			     struct saved_state *k)
 {
 	const json_t *offset = json_object_get(j, "utc_offset_ns");
 	const char *boot = json_string_value(json_object_get(j, "boot_id"));
@@ -353,7 +355,7 @@ int saved_state__parse(const char *text, size_t len, const struct saved_clock *c
 		code = err_set(err, -EINVAL, "damaged at line %d: %s", why.line, why.text);
 	else if (json_is_integer(version) && json_integer_value(version) != VERSION)
 		code = err_set(err, -EINVAL, "written by another version of frbpf");
-	else if (!version || !read_all(j, clock, &k))
+	else if (!version || !read_saved_state(j, clock, &k))
 		code = err_set(err, -EINVAL, "damaged, or not written by frbpf");
 	json_decref(j);
 	if (code)

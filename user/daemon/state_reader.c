@@ -67,7 +67,7 @@ static void state_reader__give(struct state_reader *s, const struct state_ask *a
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void read_state(struct state_reader *s, const struct state_ask *ask)
+static void read_subject_state(struct state_reader *s, const struct state_ask *ask)
 {
 	json_t *state = NULL, *more = NULL;
 
@@ -118,7 +118,7 @@ static void *state_reader_thread(void *arg)
 		pass = s->asked;
 		pthread_mutex_unlock(&s->lock);
 		while (state_reader__next(s, &ask))
-			read_state(s, &ask);
+			read_subject_state(s, &ask);
 		pthread_mutex_lock(&s->lock);
 		s->done = pass;
 		stop = s->stop;

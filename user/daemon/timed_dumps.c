@@ -19,8 +19,8 @@ static void format_reason(const struct session *s, char *ret, size_t size)
 }
 
 /* Half of the time, ns, until @bytes more will be written: the rate may change. */
-static uint64_t next_look(const struct timed_dump *t, uint64_t now, uint64_t written,
-			  uint64_t bytes)
+static uint64_t next_size_check(const struct timed_dump *t, uint64_t now, uint64_t written,
+				uint64_t bytes)
 {
 	uint64_t since = now - t->looked, more = written - t->seen, wait;
 
@@ -31,19 +31,20 @@ static uint64_t next_look(const struct timed_dump *t, uint64_t now, uint64_t wri
 }
 
 /* Has SIZE been written since the last dump? *ret_wait: ns until the next check. */
-static bool is_filled(struct timed_dump *t, const struct session *s, uint64_t now,
-		      uint64_t *ret_wait)
+static bool dump_size_is_reached(struct timed_dump *t, const struct session *s, uint64_t now,
+				 uint64_t *ret_wait)
 {
 	uint64_t written = session__written(s), size = s->output.every_bytes;
 	uint64_t more = written - t->written;
 
-	*ret_wait = next_look(t, now, written, more < size ? size - more : size);
+	*ret_wait = next_size_check(t, now, written, more < size ? size - more : size);
 	t->looked = now;
 	t->seen = written;
 	return more >= size;
 }
 
-static bool is_time(struct timed_dump *t, const struct session *s, uint64_t now, uint64_t *ret_wait)
+static bool dump_time_is_reached(struct timed_dump *t, const struct session *s, uint64_t now,
+				 uint64_t *ret_wait)
 {
 	uint64_t every = s->output.every_ns;
 	if (!t->due)
@@ -53,7 +54,8 @@ static bool is_time(struct timed_dump *t, const struct session *s, uint64_t now,
 }
 
 /* Dump a session. Several missed times count as one. */
-static void dump_one(struct recorder *r, const struct active_set *g, size_t i, uint64_t now)
+static void dump_timed_session(struct recorder *r, const struct active_set *g, size_t i,
+			       uint64_t now)
 {
 	const struct session *s = g->dumpers[i]->session;
 	struct timed_dump *t = &g->dumpers[i]->timed;
@@ -82,15 +84,15 @@ uint64_t timed_dumps__step(struct recorder *r)
 
 		if (!o->every_ns && !o->every_bytes)
 			continue;
-		due = o->every_ns ? is_time(&d->timed, d->session, now, &wait)
-				  : is_filled(&d->timed, d->session, now, &wait);
+		due = o->every_ns ? dump_time_is_reached(&d->timed, d->session, now, &wait)
+				  : dump_size_is_reached(&d->timed, d->session, now, &wait);
 		if (due)
 			recorder__stats(r, &stats);
 		/* a dump that waits for the previous one would be frozen too late */
 		if (due && stats.writing)
 			wait = BUSY_WAIT;
 		else if (due)
-			dump_one(r, g, i, now);
+			dump_timed_session(r, g, i, now);
 		next = wait < next ? wait : next;
 	}
 	return next;

@@ -26,7 +26,7 @@
 #define SUPPRESS_SIZE (FRBPF_MAX_SUPPRESS * sizeof(uint64_t))
 #define STATES_SIZE   (FRBPF_MAX_SLOTS * sizeof(struct frbpf_rule_state))
 
-static bool is_stacks(const void *data, size_t size)
+static bool is_stacks_record(const void *data, size_t size)
 {
 	const struct frbpf_stacks *s = data;
 
@@ -34,7 +34,7 @@ static bool is_stacks(const void *data, size_t size)
 	       s->n_user <= FRBPF_STACK_MAX;
 }
 
-static bool is_ended(const void *data, size_t size)
+static bool is_ended_record(const void *data, size_t size)
 {
 	const struct frbpf_ended *e = data;
 
@@ -46,13 +46,13 @@ static int on_record(void *ctx, void *data, size_t size)
 	const struct frbpf_trigger *t = data;
 	struct detectors *d = ctx;
 
-	if (is_stacks(data, size)) {
+	if (is_stacks_record(data, size)) {
 		if (d->stacks_fn)
 			d->stacks_fn(data, d->stacks_arg);
 		return 0;
 	}
 
-	if (is_ended(data, size)) {
+	if (is_ended_record(data, size)) {
 		if (d->ended_fn)
 			d->ended_fn(data, d->ended_arg);
 		return 0;

@@ -68,7 +68,7 @@ static int psi_read(struct psi *p, uint64_t *ret_total)
 }
 
 /* Read our own stall. After a failure it is unknown. */
-static void read_own(struct psi *p, uint64_t now)
+static void read_own_pressure(struct psi *p, uint64_t now)
 {
 	uint64_t total;
 
@@ -84,7 +84,7 @@ static void read_own(struct psi *p, uint64_t now)
  * Would the rule have fired without our stall? The kernel's sum, less the most that is ours: as
  * long as we wrote, or as our own cgroup was stalled.
  */
-static bool is_theirs(const struct psi *p, uint64_t now, uint64_t value)
+static bool stall_is_theirs(const struct psi *p, uint64_t now, uint64_t value)
 {
 	uint64_t window = p->target.window_us * NSEC_PER_USEC, own, stall;
 
@@ -180,7 +180,7 @@ static int psi_watch(struct psi *p)
 	int err;
 
 	p->meter.n = p->own.n = 0;
-	read_own(p, now_ns());
+	read_own_pressure(p, now_ns());
 	p->rule_fd = open_trigger(p, p->target.threshold_us);
 	if (p->rule_fd < 0)
 		return p->rule_fd;
@@ -234,7 +234,7 @@ static bool take_reading(struct psi *p, uint32_t events, uint64_t *ret_now)
 	*ret_now = now_ns();
 	if (!(events & EPOLLPRI) || psi_read(p, &total))
 		return false;
-	read_own(p, *ret_now);
+	read_own_pressure(p, *ret_now);
 	psi_meter__add(&p->meter, *ret_now, total);
 	return true;
 }
@@ -257,7 +257,7 @@ static void on_rule(void *arg, uint32_t events)
 	e.value = psi_meter__stall(&p->meter, p->target.window_us * NSEC_PER_USEC,
 				   p->target.threshold_us * NSEC_PER_USEC);
 	e.cpu = cpu < 0 ? 0 : cpu;
-	e.theirs = is_theirs(p, e.time, e.value);
+	e.theirs = stall_is_theirs(p, e.time, e.value);
 	inject__event(p->inject, &e);
 }
 
@@ -281,7 +281,7 @@ static int find_path(struct psi *p)
  * Find our cgroup relative to that of the target. If we are in the root cgroup, no file has our
  * pressure alone.
  */
-static void find_own(struct psi *p)
+static void find_own_pressure(struct psi *p)
 {
 	char own[PATH_MAX], mount[PATH_MAX], path[3 * PATH_MAX];
 
@@ -337,12 +337,12 @@ static int psi_load(struct source *s, const struct source_env *env)
 	err = find_path(p);
 	if (err)
 		return err_set(s->err, err, "no cgroup2 file system is mounted here");
-	find_own(p);
+	find_own_pressure(p);
 	return 0;
 }
 
 /* Is only the cgroup missing? Then it may be created later. */
-static bool may_come(const struct psi *p)
+static bool cgroup_may_come(const struct psi *p)
 {
 	char root[2 * PATH_MAX];
 
@@ -366,7 +366,7 @@ static int psi_attach(struct source *s)
 		return err;
 	listener__pause(p->listener);
 	err = psi_watch(p);
-	if (err == -ENOENT && may_come(p)) {
+	if (err == -ENOENT && cgroup_may_come(p)) {
 		set_retry(p, RETRY_NS);
 		err = 0;
 	}

@@ -326,7 +326,7 @@ static int update__prepare(struct update *u, struct detectors *d, struct err *er
 	return code ?: update__write(u, d, err);
 }
 
-static bool is_in_force(const struct detectors *d, const struct source *s)
+static bool source_is_in_force(const struct detectors *d, const struct source *s)
 {
 	for (size_t i = 0; i < d->n_sources; i++) {
 		if (d->sources[i] == s)
@@ -379,7 +379,7 @@ static void update__commit(struct update *u, struct detectors *d)
 	d->n_sources = u->n_groups;
 	d->sources = TAKE_PTR(u->sources);
 	for (size_t i = 0; i < n_gone; i++) {
-		if (is_in_force(d, gone[i]))
+		if (source_is_in_force(d, gone[i]))
 			continue;
 		d->missing_gone += __atomic_load_n(gone[i]->missing_storage, __ATOMIC_RELAXED);
 		d->not_seen_gone += __atomic_load_n(gone[i]->not_seen, __ATOMIC_RELAXED);

@@ -53,7 +53,7 @@ static int write_records(struct file_job *w, struct perfdata_writer *writer, str
 	return perfdata__end_round(writer, err);
 }
 
-static int finish_file(struct file_job *w, struct perfdata_writer *writer, struct err *err)
+static int finish_dump_file(struct file_job *w, struct perfdata_writer *writer, struct err *err)
 {
 	const struct incident *inc = w->job->inc;
 	struct file_features ff;
@@ -86,7 +86,7 @@ int dump_file__name(const struct dump_env *env, struct incident *inc, const stru
 	return code;
 }
 
-static int write_file(struct file_job *w, struct err *err)
+static int write_dump_file(struct file_job *w, struct err *err)
 {
 	struct perfdata_writer *writer = NULL;
 	char tmp[96];
@@ -102,7 +102,7 @@ static int write_file(struct file_job *w, struct err *err)
 	if (!code && w->job->session->output.compression)
 		code = perfdata__compress(writer, w->job->session->output.compression, err);
 	code = code ?: write_records(w, writer, err);
-	code = code ?: finish_file(w, writer, err);
+	code = code ?: finish_dump_file(w, writer, err);
 	code = code ?: perfdata__publish(writer, w->res->file, &w->res->bytes, err);
 	perfdata__free(writer);
 	return code;
@@ -112,7 +112,7 @@ int dump_file__write(const struct dump_job *job, const struct window *win, struc
 		     struct err *err)
 {
 	struct file_job w = { .job = job, .win = win, .res = res };
-	int code = write_file(&w, err);
+	int code = write_dump_file(&w, err);
 
 	file_events__free(&w.events);
 	return code;

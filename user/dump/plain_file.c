@@ -48,9 +48,9 @@ struct plain_file {
  */
 static int begin_names(struct plain_file *f, uint64_t since, struct err *err)
 {
-	const struct sideband_request req = {
-		.all_tasks = true, .start = since, .end = f->started
-	};
+	const struct sideband_request req = { .all_tasks = true,
+					      .start = since,
+					      .end = f->started };
 
 	return sideband__slice(f->env->sideband, &req, err, &f->names);
 }
@@ -97,7 +97,7 @@ static int list_ids(struct plain_file *f, struct file_tracking *ret)
 }
 
 /* Rename an old file, as perf_data__open() in tools/perf/util/data.c. An empty file is replaced. */
-static void keep_old(const struct plain_file *f)
+static void keep_old_file(const struct plain_file *f)
 {
 	char old[sizeof(f->name) + 4];
 	struct stat st;
@@ -152,7 +152,7 @@ static int plain_file_create(struct plain_file *f, struct err *err)
 	f->cpus = calloc(f->session->max_cpus, sizeof(*f->cpus));
 	if (code || !f->cpus)
 		return err_set(err, -ENOMEM, "out of memory");
-	keep_old(f);
+	keep_old_file(f);
 	code = perfdata__create(f->dir_fd, f->name, f->events.attrs, f->events.n, err, &f->writer);
 	if (!code && o->compression)
 		code = perfdata__compress(f->writer, o->compression, err);

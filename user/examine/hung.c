@@ -69,7 +69,7 @@ bool hung__any(const struct hung *h)
 	return false;
 }
 
-static bool has_one_of(const pid_t *pids, size_t n, const pid_t pair[2])
+static bool has_pid_of_pair(const pid_t *pids, size_t n, const pid_t pair[2])
 {
 	for (size_t i = 0; i < n; i++)
 		if (pids[i] == pair[0] || pids[i] == pair[1])
@@ -84,7 +84,7 @@ void hung__update(struct hung *h, const pid_t *pids, size_t n)
 	for (size_t i = 0; i < HUNG_MAX; i++) {
 		struct hung_one *o = &h->v[i];
 
-		if (!o->waits || has_one_of(pids, n, o->pair))
+		if (!o->waits || has_pid_of_pair(pids, n, o->pair))
 			continue;
 		o->waits = false;
 		if (now - o->since > ENDING_NS) /* the file system answers again */

@@ -42,7 +42,7 @@ static void keeper__note(struct keeper *k, pid_t pid)
 {
 	size_t i = 0;
 
-	while (k->v[i].pid) /* start_pair() made sure that there is room */
+	while (k->v[i].pid) /* start_process_pair() made sure that there is room */
 		i++;
 	k->v[i] = (struct keeper_process){ .pid = pid };
 }
@@ -61,7 +61,7 @@ static void keeper__reap(struct keeper *k)
 }
 
 /* In a new process: close all descriptors but these two, which become 3 and 4. */
-static bool keep_only(int a, int b)
+static bool keep_only_fds(int a, int b)
 {
 	int x = fcntl(a, F_DUPFD, 16), y = fcntl(b, F_DUPFD, 16);
 
@@ -69,14 +69,14 @@ static bool keep_only(int a, int b)
 	       !prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-static pid_t fork_one(int a, int b, void (*run)(int, int), const char *name)
+static pid_t fork_process(int a, int b, void (*run)(int, int), const char *name)
 {
 	pid_t parent = getpid(), pid = fork();
 
 	if (pid)
 		return pid < 0 ? -errno : pid;
 	prctl(PR_SET_NAME, name);
-	if (!keep_only(a, b) || getppid() != parent)
+	if (!keep_only_fds(a, b) || getppid() != parent)
 		_exit(1);
 	run(3, 4);
 	_exit(1);
@@ -119,7 +119,7 @@ static void channels__close(struct channels *c)
 			cleanup_close(&c->v[i][k]);
 }
 
-static void end_pair(struct keeper *k, const pid_t pair[2])
+static void end_process_pair(struct keeper *k, const pid_t pair[2])
 {
 	for (size_t i = 0; i < KEEPER_PROCESSES_MAX; i++) {
 		struct keeper_process *p = &k->v[i];
@@ -131,7 +131,7 @@ static void end_pair(struct keeper *k, const pid_t pair[2])
 	}
 }
 
-static int start_pair(struct keeper *k, bool of_probes, struct channels *c, pid_t ret[2])
+static int start_process_pair(struct keeper *k, bool of_probes, struct channels *c, pid_t ret[2])
 {
 	int err;
 
@@ -141,14 +141,14 @@ static int start_pair(struct keeper *k, bool of_probes, struct channels *c, pid_
 	err = channels__open(c);
 	if (err)
 		return err;
-	ret[0] = fork_one(c->v[0][1], c->v[1][0], run_opener, "frbpf-opener");
+	ret[0] = fork_process(c->v[0][1], c->v[1][0], run_opener, "frbpf-opener");
 	if (ret[0] < 0)
 		return ret[0];
 	keeper__note(k, ret[0]);
-	ret[1] = fork_one(c->v[1][1], c->v[2][1], of_probes ? run_probe_parser : run_parser,
-			  "frbpf-parser");
+	ret[1] = fork_process(c->v[1][1], c->v[2][1], of_probes ? run_probe_parser : run_parser,
+			      "frbpf-parser");
 	if (ret[1] < 0) {
-		end_pair(k, ret);
+		end_process_pair(k, ret);
 		return ret[1];
 	}
 	keeper__note(k, ret[1]);
@@ -163,7 +163,7 @@ static bool keeper__has(const struct keeper *k, const pid_t pair[2])
 	return false;
 }
 
-static void await_end(struct keeper *k, const pid_t pair[2])
+static void await_process_end(struct keeper *k, const pid_t pair[2])
 {
 	struct pollfd pfd = { .fd = k->signals, .events = POLLIN };
 
@@ -188,13 +188,13 @@ static void serve_request(struct keeper *k, const struct keeper_request *r)
 
 	memset(&c, -1, sizeof(c));
 	if (r->op == KEEPER_START) {
-		reply.error = start_pair(k, r->of_probes, &c, reply.pair);
+		reply.error = start_process_pair(k, r->of_probes, &c, reply.pair);
 		fds[0] = c.v[0][0];
 		fds[1] = c.v[2][0];
 		n_fds = reply.error ? 0 : 2;
 	} else if (r->op == KEEPER_END) {
-		end_pair(k, r->pair);
-		await_end(k, r->pair);
+		end_process_pair(k, r->pair);
+		await_process_end(k, r->pair);
 	}
 	describe_reply(k, &reply);
 	channel__send(k->sock, &reply, sizeof(reply), fds, n_fds, 0);
@@ -234,5 +234,5 @@ void keeper__run(int sock)
 			break;
 		serve_request(&k, &r);
 	}
-	_exit(0); /* the others get SIGKILL: see keep_only() */
+	_exit(0); /* the others get SIGKILL: see keep_only_fds() */
 }

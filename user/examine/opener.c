@@ -60,7 +60,7 @@ static bool is_generation(int fd, const struct map_file_id *file)
 }
 
 /* Open @found (O_PATH, taken over) for reading, if it is the file that is meant. */
-static int open_found(int found, const struct stat *st, const struct map_file_id *file)
+static int open_found_file(int found, const struct stat *st, const struct map_file_id *file)
 {
 	int fd;
 
@@ -101,11 +101,11 @@ static int mapped_fd__open(uint32_t pid, uint64_t start, uint64_t end,
 	if (fd >= 0)
 		return fd;
 	found = foreign__find_of(pid, name, &st);
-	fd = open_found(found, &st, file);
+	fd = open_found_file(found, &st, file);
 	if (fd >= 0)
 		return fd;
 	found = foreign__find(name, 0, &st);
-	return open_found(found, &st, file);
+	return open_found_file(found, &st, file);
 }
 
 _Static_assert(FILE_SEARCH_MAPPED + FILE_SEARCH_DEBUG <= OPENED_FDS_MAX, "room for all of them");

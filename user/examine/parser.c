@@ -62,7 +62,7 @@ static void name_places(const struct examine_request *r, const struct elf_symbol
 	}
 }
 
-static bool is_it(const struct examine_request *r, int fd)
+static bool file_has_id(const struct examine_request *r, int fd)
 {
 	return r->kind == EXAMINE_VDSO || elf_files__has_id(fd, &r->id);
 }
@@ -76,7 +76,7 @@ static int read_symbols(const struct opened *in, struct answer *a, const int *fd
 	uint32_t i;
 
 	for (i = 0; i < in->n_files; i++)
-		if (is_it(r, fds[i]) && !elf_symbols__read(fds[i], &e))
+		if (file_has_id(r, fds[i]) && !elf_symbols__read(fds[i], &e))
 			break;
 	if (i == in->n_files)
 		return -ENOENT;
@@ -205,7 +205,7 @@ static int parse_files(struct parser *p, const int *fds, size_t n, int answers)
 	return read_symbols(&p->in, &p->out, fds);
 }
 
-static bool is_valid(const struct opened *in, ssize_t len, size_t n_fds)
+static bool request_is_valid(const struct opened *in, ssize_t len, size_t n_fds)
 {
 	return len == sizeof(*in) && !examine_request__check(&in->request, sizeof(in->request)) &&
 	       in->n_files <= OPENED_FDS_MAX && in->n_debug <= OPENED_FDS_MAX &&
@@ -229,7 +229,7 @@ void parser__run(int files, int answers, const struct demangler *demangler)
 		ssize_t n = channel__receive(files, &p->in, sizeof(p->in), fds, OPENED_FDS_MAX,
 					     &n_fds, 0);
 
-		if (n <= 0 || !is_valid(&p->in, n, n_fds))
+		if (n <= 0 || !request_is_valid(&p->in, n, n_fds))
 			_exit(0);
 		memset(&p->out.head, 0, sizeof(p->out.head));
 		p->out.used = 0;

@@ -16,7 +16,7 @@
 enum {
 	USER_TYPE_START = 64,
 	TYPE_HEADER_TRACING_DATA = 66,
-	TYPE_AUXTRACE = 71, /* its payload follows it */
+	TYPE_AUXTRACE = 71,    /* its payload follows it */
 	TYPE_COMPRESSED2 = 83, /* {u64 size}, piece, padding */
 };
 
@@ -33,9 +33,7 @@ static const char *const type_names[] = {
 int perf_file__bad_record(const struct perf_file *f, const struct file_record *rec, const char *why,
 			  struct err *err)
 {
-	const char *name = rec->h->type < ARRAY_SIZE(type_names)
-				   ? type_names[rec->h->type]
-				   : NULL;
+	const char *name = rec->h->type < ARRAY_SIZE(type_names) ? type_names[rec->h->type] : NULL;
 
 	return err_set(err, -EINVAL,
 		       "%s: damaged at offset %" PRIu64 ", in a record of type %u%s%s%s and %u "
@@ -142,7 +140,7 @@ static int normalise_record(struct perf_file *f, struct file_record *rec, struct
 }
 
 /* Does frbpf know the type? Types of newer kernels have nothing that we need. */
-static bool is_known(uint32_t type)
+static bool record_type_is_known(uint32_t type)
 {
 	return type <= PERF_RECORD_AUX_OUTPUT_HW_ID && type;
 }
@@ -200,7 +198,7 @@ static int read_record(struct perf_file *f, uint64_t offset, struct err *err,
 		return code;
 	if (h->type >= USER_TYPE_START) {
 		code = read_user_record(f, rec, &next, err);
-	} else if (is_known(h->type)) {
+	} else if (record_type_is_known(h->type)) {
 		if (!record_id(f, h, &id))
 			return perf_file__bad_record(f, rec, "it is too short", err);
 		rec->event = perf_file__event_of_id(f, id);

@@ -85,7 +85,7 @@ int host_files__u64(const char *root, int base, uint64_t *ret, const char *fmt, 
 }
 
 /* Returns the value of @line if its key is @key, with blanks squeezed in place; else NULL. */
-static char *line_value(char *line, const char *key)
+static char *cpuinfo_line_value(char *line, const char *key)
 {
 	size_t len = strlen(key);
 	char *from, *to;
@@ -123,7 +123,7 @@ int host_files__field(const char *root, const char *path, const char *key, struc
 	if (!f)
 		return -errno;
 	for (i = 0; i < LINES_MAX && getline(&line, &cap, f) > 0; i++) {
-		char *value = line_value(line, key);
+		char *value = cpuinfo_line_value(line, key);
 
 		if (value)
 			return buf__add_str(b, value);

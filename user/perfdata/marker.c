@@ -380,7 +380,7 @@ struct search {
 	void *arg;
 };
 
-static int read_at(const struct search *s, uint64_t at, void *to, size_t len)
+static int read_file_at(const struct search *s, uint64_t at, void *to, size_t len)
 {
 	ssize_t n;
 
@@ -399,7 +399,7 @@ static bool section_fits(const struct search *s, const struct file_range *sec)
 
 static int read_head(struct search *s)
 {
-	int err = read_at(s, 0, &s->head, sizeof(s->head));
+	int err = read_file_at(s, 0, &s->head, sizeof(s->head));
 
 	if (err)
 		return err;
@@ -421,7 +421,7 @@ static int find_attr(struct search *s)
 	int err = 0;
 
 	for (uint64_t i = 0; !err && i < n && i < ATTRS_MAX; i++) {
-		err = read_at(s, s->head.attrs.offset + i * sizeof(e), &e, sizeof(e));
+		err = read_file_at(s, s->head.attrs.offset + i * sizeof(e), &e, sizeof(e));
 		if (err)
 			return err;
 		memcpy(&a, e.attr, sizeof(e.attr));
@@ -449,8 +449,8 @@ static void find_clock(struct search *s)
 	if (!(bits & 1ULL << HEADER_CLOCK_DATA))
 		return;
 	at += __builtin_popcountll(before) * sizeof(sec);
-	if (read_at(s, at, &sec, sizeof(sec)) || sec.size < sizeof(clock) ||
-	    read_at(s, sec.offset, &clock, sizeof(clock)) || clock.clockid != CLOCK_MONOTONIC)
+	if (read_file_at(s, at, &sec, sizeof(sec)) || sec.size < sizeof(clock) ||
+	    read_file_at(s, sec.offset, &clock, sizeof(clock)) || clock.clockid != CLOCK_MONOTONIC)
 		return;
 	s->realtime_offset = clock.realtime - clock.monotonic;
 }
@@ -479,14 +479,14 @@ static int walk_records(const struct search *s)
 	for (; !err && at < end; at += h->size) {
 		if (end - at < least)
 			return -EBADMSG;
-		err = read_at(s, at, rec, least);
+		err = read_file_at(s, at, rec, least);
 		if (err)
 			return err;
 		if (h->size < least || h->size > end - at)
 			return -EBADMSG;
 		if (h->type != PERF_RECORD_SAMPLE)
 			continue;
-		err = read_at(s, at, rec, h->size);
+		err = read_file_at(s, at, rec, h->size);
 		if (!err && record__valid(h, h->size) &&
 		    record__id(h) == marker__id(MARKER_TRIGGER))
 			err = take_sample(s, h);

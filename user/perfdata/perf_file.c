@@ -391,7 +391,7 @@ static int bad_header(const struct perf_file *f, uint64_t off, const char *why, 
 		       off, why);
 }
 
-static bool in_file(const struct perf_file *f, const struct file_range *r)
+static bool range_is_in_file(const struct perf_file *f, const struct file_range *r)
 {
 	uint64_t size = block_file__size(f->file);
 
@@ -426,13 +426,13 @@ static int check_header(const struct perf_file *f, struct err *err)
 	if (h->attr_size < ATTR_SIZE_VER0 + sizeof(struct file_range) ||
 	    h->attr_size > ATTR_SIZE_MAX)
 		return bad_header(f, 16, "an attr cannot have that size", err);
-	if (!in_file(f, &h->attrs))
+	if (!range_is_in_file(f, &h->attrs))
 		return bad_header(f, 24, "the attrs reach past the end of the file", err);
 	if (!h->attrs.size || h->attrs.size % h->attr_size)
 		return bad_header(f, 32, "the attrs' size is no multiple of an attr's", err);
 	if (h->attrs.size / h->attr_size > EVENTS_MAX)
 		return bad_header(f, 32, "more than 16384 attrs", err);
-	if (!in_file(f, &h->data))
+	if (!range_is_in_file(f, &h->data))
 		return bad_header(f, 40,
 				  "the records reach past the end of the file: it was cut, or is "
 				  "being written",
@@ -461,7 +461,7 @@ static int read_ids(struct perf_file *f, uint32_t i, uint64_t attr_off, const st
 	struct file_id *ids;
 	int code;
 
-	if (!in_file(f, r) || r->size % sizeof(uint64_t))
+	if (!range_is_in_file(f, r) || r->size % sizeof(uint64_t))
 		return bad_header(f, attr_off, "the ids of this attr are not in the file", err);
 	/* ids do not overlap, so their total is limited by the size of the file */
 	if (n > block_file__size(f->file) / sizeof(uint64_t) - f->n_ids)
@@ -500,7 +500,7 @@ static int read_attr(struct perf_file *f, uint32_t i, struct err *err)
 	return read_ids(f, i, off, &ids, err);
 }
 
-static int by_id(const void *a, const void *b)
+static int compare_event_ids(const void *a, const void *b)
 {
 	const struct file_id *x = a, *y = b;
 
@@ -571,7 +571,7 @@ static int read_attrs(struct perf_file *f, struct err *err)
 			return code;
 	}
 	if (f->n_ids)
-		qsort(f->ids, f->n_ids, sizeof(*f->ids), by_id);
+		qsort(f->ids, f->n_ids, sizeof(*f->ids), compare_event_ids);
 	f->info.ids = f->ids;
 	f->info.n_ids = f->n_ids;
 	return check_attrs(f, err);

@@ -238,7 +238,7 @@ int proxies__start(struct proxies *p, const char *name, const char *run, char *c
 
 /* ---- one of them ---- */
 
-static void send_to(struct proxy *x, enum proxy_op op, const char *text)
+static void send_to_proxy(struct proxy *x, enum proxy_op op, const char *text)
 {
 	pthread_mutex_lock(&x->owner->lock);
 	if (x->sock >= 0)
@@ -256,12 +256,12 @@ void proxy__go(struct proxy *x)
 
 void proxy__print(struct proxy *x, const char *text)
 {
-	send_to(x, PROXY_SAY, text);
+	send_to_proxy(x, PROXY_SAY, text);
 }
 
 void proxy__ack(struct proxy *x)
 {
-	send_to(x, PROXY_ACK, "");
+	send_to_proxy(x, PROXY_ACK, "");
 }
 
 void proxy__set_over(struct proxy *x)
@@ -338,7 +338,7 @@ void proxies__process(struct proxies *p, proxies_fn fn, void *arg)
 }
 
 /* SIGKILL also ends one that hangs or was stopped. */
-static void await_end(struct proxy *x, uint64_t until)
+static void await_proxy_end(struct proxy *x, uint64_t until)
 {
 	struct proxy_message m;
 	size_t n_fds;
@@ -374,7 +374,7 @@ void proxies__free(struct proxies *p)
 
 		x->refs = 0;
 		if (x->sock >= 0) {
-			await_end(x, until);
+			await_proxy_end(x, until);
 			reap_proxy(p, x);
 		} else {
 			remove_proxy(p, x);

@@ -109,7 +109,7 @@ static int add_tracepoint(const char *system, const char *name, void *arg)
 	return add_event(r, shown, tp);
 }
 
-static void free_names(char **names)
+static void free_event_names(char **names)
 {
 	for (char **n = names; n && *n; n++)
 		free(*n);
@@ -150,7 +150,7 @@ static int unknown_tracepoint(struct resolver *r)
 			     is_of_probes(r->spec->system)
 				     ? ": make the probe first, with `perf probe`"
 				     : "");
-	free_names(names);
+	free_event_names(names);
 	return -EINVAL;
 }
 

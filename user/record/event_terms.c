@@ -242,7 +242,7 @@ static int unknown_term(struct event_parser *p, struct part name)
 			  (int)name.len, name.s);
 }
 
-static int one_term(struct event_parser *p, struct part whole)
+static int parse_event_term(struct event_parser *p, struct part whole)
 {
 	struct part name, value;
 	bool has_value = part__cut(whole, '=', &name, &value);
@@ -274,7 +274,7 @@ int event_parser__terms(struct event_parser *p)
 
 	while (more) {
 		more = part__cut(rest, ',', &one, &rest);
-		err = one_term(p, one);
+		err = parse_event_term(p, one);
 		if (err)
 			return err;
 	}

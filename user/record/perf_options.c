@@ -170,7 +170,8 @@ const struct perf_option perf_options[N_PERF_OPTIONS] = {
 	{ "switch-events", 0, ARGUMENT_NONE, NULL, OPTION_TAKEN, "a record of each switch of tasks",
 	  .flag = FLAG(switch_events) },
 	{ "switch-max-files", 0, ARGUMENT_REQUIRED, "N", OPTION_TAKEN,
-	  "of the dumps without a rule the last N stay; with --switch-output=SIZE or TIME, of those "
+	  "of the dumps without a rule the last N stay; with --switch-output=SIZE or TIME, of "
+	  "those "
 	  "that it makes",
 	  .set = option__set_switch_files },
 	{ "switch-output", 0, ARGUMENT_OPTIONAL, "signal|SIZE|TIME", OPTION_TAKEN,

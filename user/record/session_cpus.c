@@ -165,8 +165,8 @@ static int add_aliases(struct session *s, const struct reopened *r)
 }
 
 /* Replace the events of a CPU that was not recorded since @gone, ns. */
-static int take_over(struct session *s, struct session_cpu *c, struct reopened *r, uint64_t gone,
-		     struct err *err)
+static int take_over_spare(struct session *s, struct session_cpu *c, struct reopened *r,
+			   uint64_t gone, struct err *err)
 {
 	int code;
 
@@ -199,7 +199,7 @@ static int reopen_cpu(struct session *s, struct session_cpu *c, uint64_t gone, s
 	struct reopened r;
 	int code = reopen_events(s, c, &r, err);
 
-	return code ?: take_over(s, c, &r, gone, err);
+	return code ?: take_over_spare(s, c, &r, gone, err);
 }
 
 /* ---- events of threads on CPUs that were off line ---- */
@@ -305,23 +305,24 @@ static int take_spare(struct session *s, struct session_cpu *spare, struct sessi
 		}
 		r.aliases[i].stands_for = s->ids[(e * s->n_targets + t) * s->n_id_cpus];
 		code = session_cpu__send(c, spare->fds[i], s->events->v[e].name, &r.aliases[i].id,
-					err);
+					 err);
 	}
 	if (code) {
 		free(r.aliases);
 		return code;
 	}
 	r.fds = TAKE_PTR(spare->fds);
-	code = take_over(s, c, &r, s->started, err);
+	code = take_over_spare(s, c, &r, s->started, err);
 	c->pulse = c->anchor;
 	return code;
 }
 
 /* ---- */
 
-static int check_room(const struct session *s, uint64_t max, struct err *err)
+static int check_ring_room(const struct session *s, uint64_t max, struct err *err)
 {
-	uint64_t own = session__memory(s->cpus[0].ring.size, 1, s->plain), all = session__memory_of_all();
+	uint64_t own = session__memory(s->cpus[0].ring.size, 1, s->plain),
+		 all = session__memory_of_all();
 	char own_text[16], all_text[16], max_text[16];
 
 	if (all + own <= max)
@@ -339,7 +340,7 @@ static int add_cpu(struct session *s, int cpu, uint64_t max, struct err *err)
 {
 	struct session_cpu *c = &s->cpus[s->n_cpus], *spare = find_spare(s, cpu);
 	size_t ring_bytes = s->cpus[0].ring.size;
-	int code = check_room(s, max, err);
+	int code = check_ring_room(s, max, err);
 
 	if (code)
 		return err_prefix(err, code, "CPU %d is not recorded: ", cpu);
@@ -388,7 +389,7 @@ static int follow_cpu(struct session *s, int cpu, uint64_t max, struct err *err)
 	return code ?: 1;
 }
 
-static void note_lack(struct session *s, const struct err *err, bool lacks)
+static void note_missing_cpu(struct session *s, const struct err *err, bool lacks)
 {
 	bool own = !s->notice[0] || s->lacks_cpu;
 
@@ -413,7 +414,7 @@ int session__follow_cpus(struct session *s, const int *online, size_t n, uint64_
 		else if (code > 0)
 			count++;
 	}
-	note_lack(s, err, failed);
+	note_missing_cpu(s, err, failed);
 	return failed ? err_prefix(err, failed, "session '%s': ", s->name) : count;
 }
 

@@ -175,7 +175,7 @@ json_t *findings__json(const struct outcome *o)
 /* ---- from JSON ---- */
 
 /* A copy of a text, which may be missing if @optional. */
-static int take_text(const json_t *o, const char *key, bool optional, char **ret)
+static int take_json_text(const json_t *o, const char *key, bool optional, char **ret)
 {
 	const json_t *v = json_object_get(o, key);
 
@@ -198,7 +198,7 @@ static int take_short(const json_t *o, const char *key, char *ret, size_t size)
 }
 
 /* The list @key with at most @max entries; NULL: there is none. */
-static const json_t *list_of(const json_t *o, const char *key, size_t max)
+static const json_t *json_list_of(const json_t *o, const char *key, size_t max)
 {
 	const json_t *list = json_object_get(o, key);
 
@@ -207,7 +207,7 @@ static const json_t *list_of(const json_t *o, const char *key, size_t max)
 
 static int take_frames(const json_t *o, struct run_stack *to)
 {
-	const json_t *list = list_of(o, "frames", FRAMES_MAX), *v;
+	const json_t *list = json_list_of(o, "frames", FRAMES_MAX), *v;
 	int err = list ? 0 : -EBADMSG;
 	size_t i;
 
@@ -221,8 +221,8 @@ static int take_frames(const json_t *o, struct run_stack *to)
 			break;
 		to->n_frames++;
 		f->kernel = json_is_true(json_object_get(v, "kernel"));
-		err = take_text(v, "symbol", true, &f->symbol)
-			      ?: take_text(v, "module", false, &f->module);
+		err = take_json_text(v, "symbol", true, &f->symbol)
+			      ?: take_json_text(v, "module", false, &f->module);
 	}
 	return err;
 }
@@ -243,7 +243,7 @@ static int take_stack(const json_t *o, struct run_stack *to)
 		       take_short(o, "comm", to->comm, sizeof(to->comm)) ?: take_frames(o, to);
 }
 
-static uint64_t number_of(const json_t *o, const char *key)
+static uint64_t json_number_of(const json_t *o, const char *key)
 {
 	json_int_t v = json_integer_value(json_object_get(o, key));
 
@@ -260,15 +260,15 @@ static bool has_session(const struct run_incident *inc, const char *name)
 
 static int take_table(const json_t *o, const struct run_incident *inc, struct run_stack_table *to)
 {
-	const json_t *list = list_of(o, "stacks", STACKS_MAX), *v;
-	int err = list ? take_text(o, "session", false, &to->session) : -EBADMSG;
+	const json_t *list = json_list_of(o, "stacks", STACKS_MAX), *v;
+	int err = list ? take_json_text(o, "session", false, &to->session) : -EBADMSG;
 	size_t i;
 
 	if (!has_session(inc, to->session))
 		err = err ?: -EBADMSG;
-	err = err ?: take_text(o, "event", true, &to->event);
-	to->here = number_of(o, "here");
-	to->rest = number_of(o, "rest");
+	err = err ?: take_json_text(o, "event", true, &to->event);
+	to->here = json_number_of(o, "here");
+	to->rest = json_number_of(o, "rest");
 	to->v = err ? NULL : calloc(json_array_size(list) ?: 1, sizeof(*to->v));
 	if (!to->v)
 		return err ?: -ENOMEM;
@@ -283,7 +283,7 @@ static int take_table(const json_t *o, const struct run_incident *inc, struct ru
 
 static int take_tables(const json_t *o, struct run_incident *inc)
 {
-	const json_t *list = list_of(o, "tables", TABLES_MAX), *v;
+	const json_t *list = json_list_of(o, "tables", TABLES_MAX), *v;
 	int err = list ? 0 : -EBADMSG;
 	size_t i;
 
@@ -322,7 +322,7 @@ int findings__take(const json_t *j, struct outcome *o)
 	json_array_foreach (j, i, v) {
 		struct run_incident *inc = &o->incidents[i];
 
-		err = err ?: take_tables(v, inc) ?: take_text(v, "why", true, &inc->why);
+		err = err ?: take_tables(v, inc) ?: take_json_text(v, "why", true, &inc->why);
 		err = err ?: take_verdict(v, inc);
 	}
 	return err;

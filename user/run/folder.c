@@ -95,7 +95,7 @@ struct gift {
 /*
  * Did frbpf make the file? A link, or a file with another name elsewhere, must not be given away.
  */
-static bool is_own(const struct stat *st, const struct gift *g)
+static bool is_own_folder(const struct stat *st, const struct gift *g)
 {
 	return st->st_uid == geteuid() && st->st_dev == g->dev &&
 	       (S_ISDIR(st->st_mode) || (S_ISREG(st->st_mode) && st->st_nlink == 1));
@@ -111,7 +111,7 @@ static int give_entry(int dir, const char *name, const struct gift *g, int depth
 
 	if (fd < 0 || fstat(fd, &st))
 		return -errno;
-	if (!is_own(&st, g))
+	if (!is_own_folder(&st, g))
 		return 0;
 	if (S_ISDIR(st.st_mode))
 		err = depth ? give_entries(fd, g, depth - 1) : 0;
@@ -184,7 +184,7 @@ static bool make_directory(char ret[static 64])
 	return mkdtemp(ret);
 }
 
-static int make_place(struct app_place *p, struct err *err)
+static int make_app_place(struct app_place *p, struct err *err)
 {
 	struct stat st;
 
@@ -211,7 +211,7 @@ int app_place__make(const struct folder *f, const struct child_user *user, struc
 	int code = 0;
 
 	if (user->change && user->uid != geteuid()) {
-		code = make_place(&p, err);
+		code = make_app_place(&p, err);
 	} else {
 		p.dir_fd = fcntl(f->base.fd, F_DUPFD_CLOEXEC, 3);
 		if (p.dir_fd < 0)

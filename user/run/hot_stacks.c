@@ -44,7 +44,8 @@ struct rest {
 	size_t n_covered;
 };
 
-static const struct run_file *file_of(const struct run_incident *inc, const char *session)
+static const struct run_file *incident_session_file(const struct run_incident *inc,
+						    const char *session)
 {
 	for (size_t i = 0; i < inc->n_files; i++)
 		if (inc->files[i].path && !strcmp(inc->files[i].session, session))
@@ -58,12 +59,12 @@ static void rest__add(struct rest *r, const struct run_file *f)
 		r->v[r->n++] = f;
 }
 
-static void list_rest(const struct finder *f, const char *session, struct rest *r)
+static void list_rest_files(const struct finder *f, const char *session, struct rest *r)
 {
-	rest__add(r, file_of(&f->o->rest, session));
+	rest__add(r, incident_session_file(&f->o->rest, session));
 	for (size_t i = f->o->n_incidents; i-- > 0;)
 		if (&f->o->incidents[i] != f->inc)
-			rest__add(r, file_of(&f->o->incidents[i], session));
+			rest__add(r, incident_session_file(&f->o->incidents[i], session));
 }
 
 static void cover_window(struct rest *r, const struct run_file *f)
@@ -76,19 +77,18 @@ static void cover_window(struct rest *r, const struct run_file *f)
 }
 
 /* Read the rest: every moment once, without the incident's own window. */
-static int read_rest(struct finder *f, const struct run_file *own, struct err *err)
+static int read_rest_files(struct finder *f, const struct run_file *own, struct err *err)
 {
 	struct rest r = { .n = 0 };
 	char held[PATH_MAX];
 	int code = 0;
 
-	list_rest(f, own->session, &r);
+	list_rest_files(f, own->session, &r);
 	cover_window(&r, own);
 	for (size_t i = 0; i < r.n && !code; i++) {
 		f->rest.skip = r.covered;
 		f->rest.n_skip = r.n_covered;
-		code = profile__add_file(&f->rest, outcome__fd_path(f->o, r.v[i]->path, held),
-					 err);
+		code = profile__add_file(&f->rest, outcome__fd_path(f->o, r.v[i]->path, held), err);
 		cover_window(&r, r.v[i]);
 	}
 	f->rest.skip = NULL;
@@ -138,7 +138,7 @@ static size_t choose_stacks(struct candidate *v, size_t n, bool has_rest)
 }
 
 /* The demangled name; a copy. */
-static char *name_of(const struct function *f)
+static char *demangled_name(const struct function *f)
 {
 	return demangle(f->symbol) ?: strdup(f->symbol);
 }
@@ -154,7 +154,7 @@ static int copy_frames(const struct finder *f, const struct stack *s, struct run
 
 		frame->kernel = fn->kernel;
 		frame->module = strdup(fn->module);
-		frame->symbol = fn->symbol ? name_of(fn) : NULL;
+		frame->symbol = fn->symbol ? demangled_name(fn) : NULL;
 		if (!frame->module || (fn->symbol && !frame->symbol))
 			return -ENOMEM;
 	}
@@ -251,7 +251,7 @@ static int find_off_cpu(struct finder *f, const char *session)
 	return err;
 }
 
-static int find_in(struct finder *f, const char *session)
+static int find_session_stacks(struct finder *f, const char *session)
 {
 	int err = 0;
 
@@ -263,7 +263,7 @@ static int find_in(struct finder *f, const char *session)
 	return err;
 }
 
-static void find_in_file(struct finder *f, const struct run_file *file)
+static void find_file_stacks(struct finder *f, const struct run_file *file)
 {
 	struct err err = { 0 };
 	char held[PATH_MAX];
@@ -273,11 +273,11 @@ static void find_in_file(struct finder *f, const struct run_file *file)
 	profile__init(&f->rest, &f->tables);
 	f->here.keep_stacks = f->rest.keep_stacks = true;
 	code = profile__add_file(&f->here, outcome__fd_path(f->o, file->path, held), &err);
-	if (!code && read_rest(f, file, &err)) {
+	if (!code && read_rest_files(f, file, &err)) {
 		log_warn("the rest of the run has no stacks: %s", make_printable(err.msg));
 		err = (struct err){ 0 };
 	}
-	if (!code && find_in(f, file->session))
+	if (!code && find_session_stacks(f, file->session))
 		code = err_set(&err, -ENOMEM, "out of memory");
 	if (code)
 		log_warn("incident %s: its stacks are not in the summary: %s", f->inc->name,
@@ -303,7 +303,7 @@ void hot_stacks__find(struct outcome *o)
 		f.inc = &o->incidents[worst - o->incidents];
 		for (size_t k = 0; k < f.inc->n_files; k++)
 			if (f.inc->files[k].path)
-				find_in_file(&f, &f.inc->files[k]);
+				find_file_stacks(&f, &f.inc->files[k]);
 		looked_at++;
 	}
 	profile_tables__free(&f.tables);

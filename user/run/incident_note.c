@@ -33,7 +33,7 @@ static struct run_incident *note_incident(struct outcome *o, const struct incide
 	return new;
 }
 
-static int take_file(struct run_incident *to, const struct dump_result *res, const char *base)
+static int take_dump_file(struct run_incident *to, const struct dump_result *res, const char *base)
 {
 	struct run_file *v = reallocarray(to->files, to->n_files + 1, sizeof(*v)), *f;
 
@@ -81,7 +81,7 @@ int incident_note__take_rest(struct outcome *o, const struct incident *inc, cons
 	o->rest.last = true;
 	for (size_t i = 0; !err && i < INCIDENT_SESSIONS_MAX; i++) {
 		if (inc->results[i].session)
-			err = take_file(&o->rest, &inc->results[i], base);
+			err = take_dump_file(&o->rest, &inc->results[i], base);
 	}
 	return err;
 }
@@ -98,7 +98,7 @@ int incident_note__take(struct outcome *o, const struct incident *inc, const cha
 		return -ENOMEM;
 	for (size_t i = 0; first && !err && i < INCIDENT_SESSIONS_MAX; i++) {
 		if (inc->results[i].session)
-			err = take_file(to, &inc->results[i], base);
+			err = take_dump_file(to, &inc->results[i], base);
 	}
 	free(to->triggers);
 	to->n_triggers = 0;

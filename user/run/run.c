@@ -128,7 +128,8 @@ static bool reap_children(struct waiter *w)
 }
 
 /* Is the recording to end? */
-static bool is_over(struct waiter *w, bool signalled, bool target_ended, uint64_t deadline)
+static bool recording_is_over(struct waiter *w, bool signalled, bool target_ended,
+			      uint64_t deadline)
 {
 	struct outcome *o = w->outcome;
 
@@ -173,7 +174,7 @@ static void await_recording(struct waiter *w)
 
 	for (;;) {
 		wait = recording__step(w->recording);
-		if (is_over(w, signalled, fds[2].revents, deadline))
+		if (recording_is_over(w, signalled, fds[2].revents, deadline))
 			return;
 		wait_for(fds, ARRAY_SIZE(fds), wait, deadline);
 		signalled |= fds[0].revents && read_signals(w);
@@ -347,7 +348,7 @@ static void start_command(struct run *r)
 		log_error("%s", r->err.msg);
 }
 
-static void note_end(struct run *r)
+static void note_command_end(struct run *r)
 {
 	if (!r->opts->command)
 		return;
@@ -379,7 +380,7 @@ static void record_command(struct run *r)
 	recording__finish(r->recording, last);
 	recording__free(TAKE_PTR(r->recording));
 	await_command(&w);
-	note_end(r);
+	note_command_end(r);
 	findings__find(&r->outcome, &r->folder.base);
 	hot_stacks__drop_rest(&r->outcome);
 }
@@ -408,7 +409,7 @@ static int run_plainly(struct run *r)
 	log_warn("not recorded: running the command without (--optional)");
 	start_command(r);
 	await_command(&w);
-	note_end(r);
+	note_command_end(r);
 	if (r->outcome.exec_error)
 		folder__undo(&r->folder);
 	else

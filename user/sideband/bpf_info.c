@@ -139,7 +139,7 @@ static const void *answer__array(const struct answer *a, unsigned int bit)
 }
 
 /* In the file, a pointer becomes the offset of the array in the data. */
-static int make_body(const struct answer *a, struct buf *ret)
+static int make_bpf_info_body(const struct answer *a, struct buf *ret)
 {
 	struct body_head head = {
 		.info_len = INFO_LEN,
@@ -251,7 +251,7 @@ int bpf_info__read(uint32_t id, struct bpf_info **ret)
 		i->id = id;
 		i->btf_id = a.info.btf_id;
 		memcpy(i->tag, a.info.tag, sizeof(i->tag));
-		err = make_body(&a, &i->body);
+		err = make_bpf_info_body(&a, &i->body);
 	}
 	if (!err && i->btf_id && read_btf(i->btf_id, &i->btf))
 		i->btf_id = 0;

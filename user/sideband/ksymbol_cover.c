@@ -37,7 +37,7 @@ static const struct record_ksymbol *program_symbol(const struct perf_event_heade
 											     : NULL;
 }
 
-static bool is_end(const struct record_ksymbol *r)
+static bool ksymbol_is_end(const struct record_ksymbol *r)
 {
 	return r->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER;
 }
@@ -59,7 +59,7 @@ static void add_areas(struct cover *c, const struct buf *b, bool in_window)
 	size_t off = 0;
 
 	while ((h = record__next(b, &off)))
-		if ((r = program_symbol(h)) && !is_end(r))
+		if ((r = program_symbol(h)) && !ksymbol_is_end(r))
 			c->v[c->n++] = (struct area){
 				.start = r->addr,
 				.end = r->addr + r->len,
@@ -230,7 +230,7 @@ static int cover_window(struct cover *c, const struct buf *window, struct buf *o
 			continue;
 		}
 		memcpy(&t, (const char *)h + h->size - sizeof(t), sizeof(t));
-		err = is_end(r) ? end_program(a, r, out, &t) : begin_program(a, r, out, &t);
+		err = ksymbol_is_end(r) ? end_program(a, r, out, &t) : begin_program(a, r, out, &t);
 	}
 	return err;
 }

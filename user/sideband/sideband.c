@@ -58,7 +58,7 @@ static void set_opts(struct sideband *sb, const struct sideband_opts *opts)
 		sb->opts.follow_interval = FOLLOW_INTERVAL;
 }
 
-static int open_parts(struct sideband *sb, struct err *err)
+static int open_sideband_parts(struct sideband *sb, struct err *err)
 {
 	struct epoll_event stop = { .events = EPOLLIN, .data.u64 = STOP };
 	size_t chunk = sb->opts.memory / 64;
@@ -88,7 +88,7 @@ int sideband__open(const struct sideband_opts *opts, struct err *err, struct sid
 	init_locks(sb);
 	kernel_modules__init(&sb->modules, NULL, NULL);
 	sideband_ring__init_attr(&sb->attr, sb->opts.ring_bytes, build_id_probe__is_clean());
-	code = open_parts(sb, err);
+	code = open_sideband_parts(sb, err);
 	if (code) {
 		if (code == -ENOMEM)
 			err_set(err, code, "out of memory for the side band");

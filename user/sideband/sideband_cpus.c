@@ -142,7 +142,7 @@ int sideband_core__reopen_with_data(struct sideband *sb, struct err *err)
 	return 0;
 }
 
-static int take_room(uint64_t *room, int cpu, struct err *err)
+static int take_ring_room(uint64_t *room, int cpu, struct err *err)
 {
 	if (*room < sideband__rings_memory(1))
 		return err_set(
@@ -165,7 +165,7 @@ static int follow_cpu(struct sideband *sb, int cpu, uint64_t *room, struct err *
 	if (i < sb->n_rings && cpu_pulse__is_alive(sb->pulses[i], &enabled))
 		return 0;
 	attr.bpf_event = 0; /* only the watch records it */
-	code = i == sb->n_rings && i < sb->max_cpus ? take_room(room, cpu, err) : 0;
+	code = i == sb->n_rings && i < sb->max_cpus ? take_ring_room(room, cpu, err) : 0;
 	code = code ?: open_ring(sb, cpu, &attr, err);
 	if (code)
 		return code;

@@ -161,7 +161,7 @@ void sideband_ring__close(struct sideband_ring *r)
  * programs record too, our record claims too many bytes. See perf_event_ksymbol_output() and
  * perf_event_bpf_output(), at least up to Linux 6.18.
  */
-static size_t real_size(const struct perf_event_header *h)
+static size_t record_real_size(const struct perf_event_header *h)
 {
 	const struct record_ksymbol *sym = (const void *)h;
 	size_t size = h->size, name;
@@ -185,7 +185,7 @@ mended_record(const struct sideband_ring *r, const struct perf_event_header *h, 
 	uint16_t leaked =
 		h->type == PERF_RECORD_MMAP2 && !r->build_ids ? PERF_RECORD_MISC_MMAP_BUILD_ID : 0;
 	struct perf_event_header *copy = (void *)bounce;
-	size_t size = real_size(h);
+	size_t size = record_real_size(h);
 
 	if (size == h->size && !(h->misc & leaked))
 		return h;
@@ -215,7 +215,7 @@ renamed_record(const struct sideband_ring *r, const struct perf_event_header *h,
 /*
  * Number of records lost since the last call. This interrupts the CPU, so call it only if needed.
  */
-static uint64_t ask_lost(struct sideband_ring *r)
+static uint64_t ask_lost_count(struct sideband_ring *r)
 {
 	uint64_t v[3], before = r->lost; /* value, id, lost: PERF_FORMAT_ID | PERF_FORMAT_LOST */
 
@@ -260,5 +260,5 @@ uint64_t sideband_ring__drain(struct sideband_ring *r,
 	corrupt = !forward_ring__drain(&r->ring, &d.bounce, drain_record, &d);
 	if (!r->counts_lost)
 		return d.lost + corrupt;
-	return (was_full || d.lost ? ask_lost(r) : 0) + corrupt;
+	return (was_full || d.lost ? ask_lost_count(r) : 0) + corrupt;
 }

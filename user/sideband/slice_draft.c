@@ -126,7 +126,7 @@ static int need_tasks(struct slice_draft *d, const struct task_model *base,
 	return err ?: task_model__each_process(base, need_process, d);
 }
 
-static int copy_needed(struct slice_draft *d, const struct task_model *base)
+static int copy_needed_tasks(struct slice_draft *d, const struct task_model *base)
 {
 	const struct needed *n;
 	int err = kernel_state__copy(task_model__edit_kernel(d->model), task_model__kernel(base));
@@ -183,7 +183,7 @@ static int sort_pages(struct slice_draft *d)
 }
 
 /* Did @family, which may be SIDEBAND_KERNEL, hit a page in [start, end)? */
-static bool was_hit(const struct slice_draft *d, uint32_t family, uint64_t start, uint64_t end)
+static bool map_was_hit(const struct slice_draft *d, uint32_t family, uint64_t start, uint64_t end)
 {
 	const struct sideband_page key = { family, start >> SIDEBAND_PAGE_SHIFT };
 	size_t first = 0, last = d->req->n_pages;
@@ -212,7 +212,7 @@ static int draft__build(struct slice_draft *d, const struct task_model *base,
 	err = err ?: need_tasks(d, base, refs, n);
 	err = err ?: need_parents(d, refs, n);
 	err = err ?: sort_pages(d);
-	err = err ?: copy_needed(d, base);
+	err = err ?: copy_needed_tasks(d, base);
 	err = err ?: replay_records(d, refs, n);
 	free(refs);
 	return err;
@@ -322,7 +322,7 @@ static int identify_map(uint32_t pid, const struct map *map, void *arg)
 	struct map_file *file = map->file;
 	struct finish *f = arg;
 
-	if (!(map->prot & PROT_EXEC) || !was_hit(f->d, f->family, map->start, map->end))
+	if (!(map->prot & PROT_EXEC) || !map_was_hit(f->d, f->family, map->start, map->end))
 		return 0;
 	if (!map_file__build_id(file)->size)
 		map_build_ids__find(f->cache, pid, map->start, map->end, &file->id, file->name,
@@ -345,7 +345,8 @@ static int identify_record(struct finish *f, struct record_mmap2 *r)
 	struct needed *n = needed__find(f->d, r->pid);
 	struct build_id id = { 0 };
 
-	if (!n || !(r->prot & PROT_EXEC) || !was_hit(f->d, family_of(n)->pid, r->start, r->start + r->len))
+	if (!n || !(r->prot & PROT_EXEC) ||
+	    !map_was_hit(f->d, family_of(n)->pid, r->start, r->start + r->len))
 		return 0;
 	if (r->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
 		id.size = r->build_id_size;
@@ -368,7 +369,7 @@ static int identify_modules(struct finish *f, const struct kernel_maps *modules)
 	for (i = 0; i < modules->n && !err; i++) {
 		const struct kernel_map *m = &modules->v[i];
 
-		if (m->id.size && was_hit(f->d, SIDEBAND_KERNEL, m->start, m->start + m->len))
+		if (m->id.size && map_was_hit(f->d, SIDEBAND_KERNEL, m->start, m->start + m->len))
 			err = id_table__add(f, true, m->name, &m->id);
 	}
 	return err;

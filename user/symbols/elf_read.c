@@ -44,7 +44,7 @@ struct reader {
 	void *arg;
 };
 
-static enum symbol_rank rank_of(const GElf_Sym *sym)
+static enum symbol_rank elf_symbol_rank(const GElf_Sym *sym)
 {
 	switch (GELF_ST_BIND(sym->st_info)) {
 	case STB_GLOBAL:
@@ -89,7 +89,7 @@ static int read_symbol(const struct reader *r, Elf *elf, const GElf_Sym *sym, co
 		.name = name,
 		.addr = sym->st_value,
 		.size = sym->st_size,
-		.rank = rank_of(sym),
+		.rank = elf_symbol_rank(sym),
 		.chosen = GELF_ST_TYPE(sym->st_info) == STT_GNU_IFUNC,
 		.elsewhere = sym->st_shndx == SHN_UNDEF,
 	};

@@ -131,21 +131,22 @@ static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct known_address *known;
 
 /* Make a table of the symbols at @addrs. 0; -ENOENT: not all are known; -ENOMEM. The lock is held. */
-static int copy_known(const uint64_t *addrs, size_t n, struct symbol_table *ret)
+static int copy_known_kallsyms(const uint64_t *addrs, size_t n, struct symbol_table *ret)
 {
 	struct known_address *k;
 	int err = 0;
 
 	for (size_t i = 0; i < n && !err; i++) {
 		HASH_FIND(hh, known, &addrs[i], sizeof(addrs[i]), k);
-		err = k ? symbol_table__add(ret, k->start, 0, 0, k->name, strlen(k->name), SYMBOL_KALLSYMS)
+		err = k ? symbol_table__add(ret, k->start, 0, 0, k->name, strlen(k->name),
+					    SYMBOL_KALLSYMS)
 			: -ENOENT;
 	}
 	return err ?: symbol_table__finish(ret);
 }
 
 /* What cannot be kept is looked up again. The lock is held. */
-static void keep_known(uint64_t addr, const struct symbol *s)
+static void keep_known_kallsyms(uint64_t addr, const struct symbol *s)
 {
 	struct known_address *k;
 	size_t len = strlen(s->name) + 1;
@@ -173,7 +174,7 @@ const char *kernel_symbols__read_running(const uint64_t *addrs, size_t n, struct
 	int err;
 
 	pthread_mutex_lock(&known_lock);
-	err = copy_known(addrs, n, &t);
+	err = copy_known_kallsyms(addrs, n, &t);
 	pthread_mutex_unlock(&known_lock);
 	if (!err) {
 		*ret = t;
@@ -191,7 +192,7 @@ const char *kernel_symbols__read_running(const uint64_t *addrs, size_t n, struct
 	for (size_t i = 0; i < n; i++) {
 		s = symbol_table__find(&t, addrs[i]);
 		if (s && s->start >= text.start && addrs[i] < text.end)
-			keep_known(addrs[i], s);
+			keep_known_kallsyms(addrs[i], s);
 	}
 	pthread_mutex_unlock(&known_lock);
 	*ret = t;

@@ -38,7 +38,7 @@ static void name_kernel_module(const char *path, char *to)
 	strcpy(to, "]");
 }
 
-static void name_file(const char *path, char *to)
+static void copy_file_name(const char *path, char *to)
 {
 	const char *base = strrchr(path, '/');
 	size_t len, cut = strlen(DELETED);
@@ -72,7 +72,7 @@ int module__init(struct module *m, enum module_kind kind, const char *path,
 		strcpy(name, "[jit]");
 		break;
 	default:
-		name_file(path, name);
+		copy_file_name(path, name);
 		break;
 	}
 	*m = (struct module){
@@ -106,7 +106,7 @@ int module__want(struct module *m, const struct map *map, uint64_t addr)
 	return 0;
 }
 
-static void read_by_kind(struct module *m, const struct map *map)
+static void read_symbols_by_kind(struct module *m, const struct map *map)
 {
 	switch (m->kind) {
 	case MODULE_FILE:
@@ -142,7 +142,7 @@ static void load_symbols(struct module *m, const struct map *map)
 	else if (m->only_wanted && symbol_table__want(&m->symbols.table, m->wanted, m->n_wanted))
 		m->why_not = "out of memory for its symbols";
 	if (!m->why_not)
-		read_by_kind(m, map);
+		read_symbols_by_kind(m, map);
 	m->symbols.wanted = NULL;
 	free(m->wanted);
 	m->wanted = NULL;

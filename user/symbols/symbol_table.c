@@ -220,7 +220,7 @@ static int compare_symbols(const void *a, const void *b, void *names)
 	return x->order < y->order ? -1 : 1;
 }
 
-static uint64_t end_of(const struct raw_symbol *s, uint64_t next)
+static uint64_t symbol_end(const struct raw_symbol *s, uint64_t next)
 {
 	uint64_t end = next;
 
@@ -254,7 +254,7 @@ int symbol_table__finish(struct symbol_table *t)
 			;
 		t->v[n++] = (struct symbol){
 			.start = s->start,
-			.end = end_of(s, k < t->n_raw ? t->raw[k].start : UINT64_MAX),
+			.end = symbol_end(s, k < t->n_raw ? t->raw[k].start : UINT64_MAX),
 			.name = t->names.data + s->name,
 		};
 	}

@@ -107,7 +107,7 @@ static const struct map *find_map(const struct task_model *tasks,
 		      : task_model__find_map(tasks, pid, addr);
 }
 
-static enum module_kind kind_of(const struct map *map, bool kernel)
+static enum module_kind address_kind(const struct map *map, bool kernel)
 {
 	return kernel ? kernel_kind(map) : module__user_kind(map->file->name);
 }
@@ -149,7 +149,7 @@ int symbols__expect(struct symbols *s, const struct task_model *tasks,
 	}
 	if (!map)
 		return 0;
-	e = get_module(s, kind_of(map, kernel), map, pid, kernel_maps);
+	e = get_module(s, address_kind(map, kernel), map, pid, kernel_maps);
 	return e ? module__want(&e->module, map, addr) : -ENOMEM;
 }
 
@@ -166,7 +166,7 @@ int symbols__resolve(struct symbols *s, const struct task_model *tasks,
 		*ret = l;
 		return 0;
 	}
-	e = get_module(s, kind_of(map, kernel), map, pid, kernel_maps);
+	e = get_module(s, address_kind(map, kernel), map, pid, kernel_maps);
 	if (!e)
 		return -ENOMEM;
 	l.module = e->module.name;
@@ -195,7 +195,7 @@ const struct cfi *symbols__cfi(struct symbols *s, const struct task_model *tasks
 	struct entry *e = NULL;
 
 	if (map)
-		e = get_module(s, kind_of(map, false), map, pid, kernel_maps);
+		e = get_module(s, address_kind(map, false), map, pid, kernel_maps);
 	if (!e)
 		return NULL;
 	*ret_offset = addr - map->start + map->pgoff;

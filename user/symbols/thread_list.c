@@ -18,7 +18,7 @@ void thread_list__clear(struct thread_list *l)
 }
 
 /* Index of @tid, or where to insert it. */
-static uint32_t index_of(const struct thread_list *l, uint32_t tid)
+static uint32_t thread_index(const struct thread_list *l, uint32_t tid)
 {
 	if (l->n && l->v[l->n - 1].tid < tid) /* fast path: new threads mostly have rising ids */
 		return l->n;
@@ -27,12 +27,12 @@ static uint32_t index_of(const struct thread_list *l, uint32_t tid)
 
 const struct thread *thread_list__find(const struct thread_list *l, uint32_t tid)
 {
-	uint32_t i = index_of(l, tid);
+	uint32_t i = thread_index(l, tid);
 
 	return i < l->n && l->v[i].tid == tid ? &l->v[i] : NULL;
 }
 
-static int make_room(struct thread_list *l, uint32_t i)
+static int make_thread_room(struct thread_list *l, uint32_t i)
 {
 	if (!ARRAY_HAS_ROOM(l->v, l->n, l->cap, 1))
 		return -ENOMEM;
@@ -43,12 +43,12 @@ static int make_room(struct thread_list *l, uint32_t i)
 
 int thread_list__set(struct thread_list *l, uint32_t tid, const char *comm, size_t len)
 {
-	uint32_t i = index_of(l, tid);
+	uint32_t i = thread_index(l, tid);
 
 	if (len >= TASK_COMM_LEN)
 		len = TASK_COMM_LEN - 1;
 	if (i == l->n || l->v[i].tid != tid) {
-		if (make_room(l, i))
+		if (make_thread_room(l, i))
 			return -ENOMEM;
 		l->n_living++;
 	} else if (l->v[i].exited) { /* the id is reused */

@@ -54,7 +54,7 @@ static bool merge_names__is_one(uint32_t type)
 	}
 }
 
-static struct said *add_said(struct merge_names *n, const void *content, size_t len)
+static struct said *add_said_record(struct merge_names *n, const void *content, size_t len)
 {
 	struct said *s = calloc(1, sizeof(*s) + len);
 
@@ -81,7 +81,7 @@ static int merge_names__note(struct merge_names *n, const struct perf_event_head
 	*ret_known = false;
 	HASH_FIND(hh, n->said, h, len, s);
 	if (!s) {
-		s = add_said(n, h, len);
+		s = add_said_record(n, h, len);
 		if (!s)
 			return -ENOMEM;
 	} else if (at_start && s->file != number && time <= s->covered_until) {
@@ -159,7 +159,7 @@ static int compare_inputs(const void *a, const void *b)
 		       ?: strcmp(x->info->path, y->info->path);
 }
 
-static bool same_text(const char *a, const char *b)
+static bool same_optional_text(const char *a, const char *b)
 {
 	return !strcmp(a ?: "", b ?: "");
 }
@@ -181,12 +181,12 @@ static int check_alike(const struct merge_input *a, const struct merge_input *b,
 {
 	const struct perf_event_attr *x = &a->info->events[0].attr, *y = &b->info->events[0].attr;
 
-	if (!same_text(a->info->hostname, b->info->hostname))
+	if (!same_optional_text(a->info->hostname, b->info->hostname))
 		return err_set(err, -EINVAL,
 			       "%s is of machine '%s', %s of '%s': merge them separately",
 			       a->info->path, a->info->hostname ?: "", b->info->path,
 			       b->info->hostname ?: "");
-	if (!same_text(a->info->osrelease, b->info->osrelease))
+	if (!same_optional_text(a->info->osrelease, b->info->osrelease))
 		return err_set(err, -EINVAL, "%s is of kernel %s, %s of %s: merge them separately",
 			       a->info->path, a->info->osrelease ?: "?", b->info->path,
 			       b->info->osrelease ?: "?");

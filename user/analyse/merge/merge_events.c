@@ -414,14 +414,14 @@ const struct perf_event_attr *merge_events__attr(const struct merge_events *m,
 	return &m->v[in->events[event]].attr;
 }
 
-static struct cursor body_of(const struct perf_event_header *h)
+static struct cursor record_body_cursor(const struct perf_event_header *h)
 {
 	return cursor__init(h + 1, h->size - sizeof(*h));
 }
 
 uint64_t merge_record__time(const struct file_record *rec)
 {
-	struct cursor c = body_of(rec->h);
+	struct cursor c = record_body_cursor(rec->h);
 
 	if (rec->h->type == PERF_RECORD_SAMPLE)
 		return sample__front(&c, rec->event->attr.sample_type).time;
@@ -512,7 +512,7 @@ static int append_sample(const struct merge_events *m, const struct merge_input 
 	uint32_t event = event_number(in, rec);
 	uint64_t type = rec->event->attr.sample_type;
 	uint64_t new_type = merge_events__attr(m, in, event)->sample_type;
-	struct cursor c = body_of(rec->h);
+	struct cursor c = record_body_cursor(rec->h);
 	struct sample_front s = sample__front(&c, type);
 	int err;
 
@@ -529,7 +529,7 @@ static int append_sample(const struct merge_events *m, const struct merge_input 
 	return err ?: buf__add(out, c.p, cursor__left(&c));
 }
 
-static int append_other(const struct file_record *rec, uint64_t time, struct buf *out)
+static int append_other_record(const struct file_record *rec, uint64_t time, struct buf *out)
 {
 	struct record_trailer t;
 	int err = buf__add(out, rec->h, rec->h->size);
@@ -555,7 +555,7 @@ int merge_record__append(const struct merge_events *m, const struct merge_input 
 	if (rec->h->type == PERF_RECORD_SAMPLE)
 		code = append_sample(m, in, rec, out, &bad);
 	else
-		code = append_other(rec, time, out);
+		code = append_other_record(rec, time, out);
 	len = out->len - start;
 	if (!code && bad)
 		code = perf_file__bad_record(in->file, rec, "its fields do not fit into it", err);

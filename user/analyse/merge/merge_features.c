@@ -92,7 +92,7 @@ static int add_blob(struct blob_list *l, const struct perfdata_blob *blob)
 	return 0;
 }
 
-static void free_places(struct list_place *all)
+static void free_list_places(struct list_place *all)
 {
 	struct list_place *p, *next;
 
@@ -183,7 +183,7 @@ static int add_clock(struct merge_features *m, struct merge_input *in, struct er
 	return code == -ENOENT ? 0 : code;
 }
 
-static int add_file(struct merge_features *m, struct merge_input *in, struct err *err)
+static int merge_file_features(struct merge_features *m, struct merge_input *in, struct err *err)
 {
 	int code = add_tracing(m, &in->info->tracing);
 
@@ -206,7 +206,7 @@ int merge_features__new(struct merge_input *v, size_t n, struct err *err,
 		return merge_out_of_memory(err);
 	code = host_info__of_file(v[n - 1].file, err, &m->host);
 	for (size_t i = 0; i < n && !code; i++)
-		code = add_file(m, &v[i], err);
+		code = merge_file_features(m, &v[i], err);
 	if (code) {
 		merge_features__free(m);
 		return code;
@@ -240,9 +240,9 @@ void merge_features__free(struct merge_features *m)
 	for (size_t i = 0; i < m->n_bodies; i++)
 		buf__free(&m->bodies[i]);
 	free(m->bodies);
-	free_places(m->by_name);
-	free_places(m->progs.by_id);
-	free_places(m->btfs.by_id);
+	free_list_places(m->by_name);
+	free_list_places(m->progs.by_id);
+	free_list_places(m->btfs.by_id);
 	free(m->build_ids);
 	free(m->progs.v);
 	free(m->btfs.v);

@@ -241,7 +241,7 @@ static int want_pass(struct want *w, uint64_t time)
 	return err;
 }
 
-static int file_changes(struct retrace *m, struct retrace_file *f, uint64_t time, int by)
+static int retrace_file_changes(struct retrace *m, struct retrace_file *f, uint64_t time, int by)
 {
 	for (size_t i = 0; i < m->n_wants; i++) {
 		struct want *w = m->wants[i];
@@ -276,12 +276,12 @@ static int file_advance(struct retrace *m, struct retrace_file *f)
 		return code;
 	if (!code) {
 		f->ended = true;
-		return f->begun ? file_changes(m, f, before, -1) : 0;
+		return f->begun ? retrace_file_changes(m, f, before, -1) : 0;
 	}
 	return 0;
 }
 
-static struct retrace_file *next_file(struct retrace *m)
+static struct retrace_file *earliest_retrace_file(struct retrace *m)
 {
 	struct retrace_file *ret = NULL;
 
@@ -315,7 +315,7 @@ static int is_recorded_twice(struct retrace *m, const struct retrace_file *f)
 }
 
 /* Were records lost before this event? */
-static bool has_lost(struct retrace_file *f, const struct tap_event *e)
+static bool records_were_lost(struct retrace_file *f, const struct tap_event *e)
 {
 	bool lost = replay__losses(f->replay) != f->losses || e->is_gap;
 
@@ -335,7 +335,7 @@ static int file_sample(struct retrace *m, struct retrace_file *f)
 		return err < 0 ? err : 0;
 	m->first = m->first ?: s->time;
 	m->last = s->time;
-	if (has_lost(f, e)) {
+	if (records_were_lost(f, e)) {
 		for (size_t i = 0; i < m->n_wants; i++)
 			want_give_up(m->wants[i]);
 	}
@@ -371,10 +371,10 @@ int retrace__run(struct retrace *m, struct err *err)
 
 	m->err = err;
 	code = retrace_begin(m);
-	while (!code && (f = next_file(m))) {
+	while (!code && (f = earliest_retrace_file(m))) {
 		if (!f->begun) {
 			f->begun = true;
-			code = file_changes(m, f, f->next.time, 1);
+			code = retrace_file_changes(m, f, f->next.time, 1);
 		}
 		code = code ?: file_sample(m, f);
 		if (code == -ENOMEM)

@@ -47,7 +47,7 @@ static bool value_counts(struct want *w, uint64_t begin, uint64_t time, bool fai
 
 /* ---- waits of tasks ---- */
 
-static uint64_t state_of(uint64_t prev_state)
+static uint64_t reported_task_state(uint64_t prev_state)
 {
 	if (prev_state & STATE_PREEMPTED)
 		return FRBPF_STATE_RUNNABLE;
@@ -148,7 +148,7 @@ static int sample_switch(const struct tapped *t)
 	if (!tapped__number(t, &f[PREV_PID], &prev) || !tapped__number(t, &f[NEXT_PID], &next) ||
 	    !tapped__number(t, &f[PREV_STATE], &prev_state))
 		return 0;
-	state = state_of(prev_state);
+	state = reported_task_state(prev_state);
 	key[0] = prev;
 	flight = flight__find(w, key);
 	if (flight && w->w.source != FRBPF_SOURCE_BLOCKED) {

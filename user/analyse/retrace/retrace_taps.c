@@ -78,7 +78,7 @@ static const struct tap_layout tap_layouts[] = {
 static const char *const subject_pids[] = { "next_pid", "pid", "child_pid" };
 static const char *const subject_comms[] = { "next_comm", "comm", "child_comm" };
 
-static bool is_needed(const struct tap_layout *l)
+static bool tap_is_needed(const struct tap_layout *l)
 {
 	return l->role != TAP_ISSUE && l->role != TAP_MERGE && !l->unless;
 }
@@ -91,7 +91,7 @@ bool taps__needs(struct want *w)
 	}
 	w->needs = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(tap_layouts); i++) {
-		if (tap_layouts[i].source == w->w.source && is_needed(&tap_layouts[i]))
+		if (tap_layouts[i].source == w->w.source && tap_is_needed(&tap_layouts[i]))
 			w->needs |= 1U << tap_layouts[i].role;
 	}
 	return w->needs;
@@ -116,7 +116,7 @@ void taps__describe(struct want *w)
 	for (size_t i = 0; i < ARRAY_SIZE(tap_layouts) && !w->w.start; i++) {
 		const struct tap_layout *l = &tap_layouts[i];
 
-		if (l->source != w->w.source || !(lacking & 1U << l->role) || !is_needed(l))
+		if (l->source != w->w.source || !(lacking & 1U << l->role) || !tap_is_needed(l))
 			continue;
 		lacks_add(w, l->event);
 		lacking &= ~(1U << l->role);
@@ -132,7 +132,7 @@ bool taps__is_whole(const struct file_event *e)
 	       !e->attr.freq && e->attr.sample_period <= 1;
 }
 
-static bool file_has(const struct retrace_file *f, const char *event)
+static bool file_has_event(const struct retrace_file *f, const char *event)
 {
 	const struct file_info *info = perf_file__info(replay__file(f->replay));
 
@@ -214,7 +214,7 @@ static int taps_of(struct retrace_file *f, const struct file_event *fe, struct t
 		const struct tap_layout *l = &tap_layouts[i];
 
 		if (l->source != w->w.source || fnmatch(l->event, fe->name, 0) ||
-		    (l->unless && file_has(f, l->unless)) ||
+		    (l->unless && file_has_event(f, l->unless)) ||
 		    (f->foreign && l->source == FRBPF_SOURCE_SYSCALL))
 			continue;
 		err = tap_add_layout(e, w, l, format);

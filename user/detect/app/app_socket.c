@@ -82,7 +82,7 @@ void app_socket__set_path(struct app_socket *s, const char *path, int dir_fd)
 	set_paths(&s->own, path, dir_fd);
 }
 
-static void count_one(uint64_t *counter)
+static void count_datagram(uint64_t *counter)
 {
 	__atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
 }
@@ -157,8 +157,8 @@ static bool receive_datagram(const struct endpoint *e, struct datagram *d)
 	return true;
 }
 
-static void hand_over(struct app_socket *s, const struct app_message *m,
-		      const struct app_sender *sender)
+static void hand_over_message(struct app_socket *s, const struct app_message *m,
+			      const struct app_sender *sender)
 {
 	bool known = false;
 
@@ -171,7 +171,7 @@ static void hand_over(struct app_socket *s, const struct app_message *m,
 	}
 	pthread_mutex_unlock(&s->lock);
 	if (!known)
-		count_one(&s->unknown);
+		count_datagram(&s->unknown);
 }
 
 static void take_datagram(struct app_socket *s, struct datagram *d)
@@ -179,14 +179,14 @@ static void take_datagram(struct app_socket *s, struct datagram *d)
 	const char *why;
 	size_t at;
 
-	count_one(&s->received);
+	count_datagram(&s->received);
 	if (!d->has_sender || !app_limits__take(&s->limits, d->sender.uid, now_ns()))
-		count_one(&s->limited);
+		count_datagram(&s->limited);
 	else if (app_message__parse(d->data, d->len, &s->message, &why, &at) ||
 		 s->message.duration > d->sender.time) /* it began before the machine */
-		count_one(&s->malformed);
+		count_datagram(&s->malformed);
 	else
-		hand_over(s, &s->message, &d->sender);
+		hand_over_message(s, &s->message, &d->sender);
 }
 
 static void on_datagrams(void *arg, uint32_t events)
@@ -270,7 +270,7 @@ static void close_endpoint(struct endpoint *e)
 	close(TAKE_FD(e->fd));
 }
 
-static int open_own(struct app_socket *s, struct err *err)
+static int open_own_socket(struct app_socket *s, struct err *err)
 {
 	int code;
 
@@ -287,7 +287,7 @@ static int open_own(struct app_socket *s, struct err *err)
 }
 
 /* If another recorder has the common path, it keeps it; our own path works in any case. */
-static void open_common(struct app_socket *s)
+static void open_common_socket(struct app_socket *s)
 {
 	if (s->common.shown[0] && s->own.fd >= 0 && s->common.fd < 0)
 		open_endpoint(&s->common);
@@ -296,7 +296,7 @@ static void open_common(struct app_socket *s)
 void app_socket__set_common(struct app_socket *s, const char *path)
 {
 	set_paths(&s->common, path, -1);
-	open_common(s);
+	open_common_socket(s);
 }
 
 int app_socket__join(struct app_socket *s, struct app_client *c, struct err *err)
@@ -310,11 +310,11 @@ int app_socket__join(struct app_socket *s, struct app_client *c, struct err *err
 	if (!s->has_path)
 		return 0;
 	if (s->own.fd < 0)
-		code = open_own(s, err);
+		code = open_own_socket(s, err);
 	if (code)
 		app_socket__leave(s, c);
 	else
-		open_common(s);
+		open_common_socket(s);
 	return code;
 }
 

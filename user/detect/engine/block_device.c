@@ -17,7 +17,7 @@
 #define MAJOR_MAX 0xfff /* 12 and 20 bits: include/linux/kdev_t.h */
 #define MINOR_MAX 0xfffff
 
-static bool read_numbers(const char *text, uint64_t *ret)
+static bool read_disk_numbers(const char *text, uint64_t *ret)
 {
 	unsigned int major, minor;
 	int len = 0;
@@ -31,38 +31,38 @@ static bool read_numbers(const char *text, uint64_t *ret)
 	return true;
 }
 
-static int not_there(const char *text, struct err *err)
+static int refuse_missing_disk(const char *text, struct err *err)
 {
 	return err_set(err, -ENODEV, "there is no block device \"%s\" here (`lsblk` lists them)",
 		       text);
 }
 
-static int find_by_path(const char *path, uint64_t *ret, struct err *err)
+static int find_disk_by_path(const char *path, uint64_t *ret, struct err *err)
 {
 	struct stat st;
 
 	if (stat(path, &st))
-		return not_there(path, err);
+		return refuse_missing_disk(path, err);
 	if (!S_ISBLK(st.st_mode))
 		return err_set(err, -ENOTBLK, "%s is not a block device", path);
 	*ret = FRBPF_DEV(major(st.st_rdev), minor(st.st_rdev));
 	return 0;
 }
 
-static int find_by_name(const char *name, uint64_t *ret, struct err *err)
+static int find_disk_by_name(const char *name, uint64_t *ret, struct err *err)
 {
 	struct buf b = { 0 };
 	char path[PATH_MAX];
 	bool found;
 
 	snprintf(path, sizeof(path), "/sys/class/block/%s/dev", name);
-	found = buf__read_file(&b, path, 64) == 0 && b.len && read_numbers(b.data, ret);
+	found = buf__read_file(&b, path, 64) == 0 && b.len && read_disk_numbers(b.data, ret);
 	buf__free(&b);
-	return found ? 0 : not_there(name, err);
+	return found ? 0 : refuse_missing_disk(name, err);
 }
 
 /* Read the link to the directory of a device; that of a partition is below that of its disk. */
-static char *link_of(uint64_t dev, char *buf, size_t size)
+static char *sysfs_disk_link(uint64_t dev, char *buf, size_t size)
 {
 	char path[64];
 	ssize_t n;
@@ -102,7 +102,7 @@ static int refuse_partition(const char *text, uint64_t dev, struct err *err)
 {
 	char link[PATH_MAX], *disk, *name;
 
-	if (!has_attribute(dev, "partition") || !link_of(dev, link, sizeof(link)))
+	if (!has_attribute(dev, "partition") || !sysfs_disk_link(dev, link, sizeof(link)))
 		return 0;
 	name = strrchr(link, '/');
 	if (!name)
@@ -120,9 +120,9 @@ int block_device__find(const char *text, uint64_t *ret, struct err *err)
 	int code = 0;
 
 	if (strncmp(text, "/dev/", 5) == 0)
-		code = find_by_path(text, &dev, err);
-	else if (!read_numbers(text, &dev))
-		code = find_by_name(text, &dev, err);
+		code = find_disk_by_path(text, &dev, err);
+	else if (!read_disk_numbers(text, &dev))
+		code = find_disk_by_name(text, &dev, err);
 	code = code ?: refuse_partition(text, dev, err);
 	code = code ?: refuse_without_requests(text, dev, err);
 	if (!code)
@@ -130,7 +130,7 @@ int block_device__find(const char *text, uint64_t *ret, struct err *err)
 	return code;
 }
 
-static bool is_in_memory(int fd)
+static bool is_memory_file_system(int fd)
 {
 	struct statfs fs;
 
@@ -143,12 +143,12 @@ static bool find_disk_of(uint64_t partition, uint64_t *ret)
 	char link[PATH_MAX], *disk, *name;
 	struct err err = { 0 };
 
-	name = link_of(partition, link, sizeof(link)) ? strrchr(link, '/') : NULL;
+	name = sysfs_disk_link(partition, link, sizeof(link)) ? strrchr(link, '/') : NULL;
 	if (!name)
 		return false;
 	*name = '\0';
 	disk = strrchr(link, '/');
-	return disk && !find_by_name(disk + 1, ret, &err);
+	return disk && !find_disk_by_name(disk + 1, ret, &err);
 }
 
 uint64_t block_device__below(int fd)
@@ -158,7 +158,7 @@ uint64_t block_device__below(int fd)
 
 	if (fstat(fd, &st))
 		return 0;
-	if (is_in_memory(fd))
+	if (is_memory_file_system(fd))
 		return FRBPF_DEV(MAJOR_MAX, MINOR_MAX);
 	dev = FRBPF_DEV(major(st.st_dev), minor(st.st_dev));
 	if (has_attribute(dev, "partition") && !find_disk_of(dev, &dev))
@@ -171,7 +171,7 @@ uint64_t block_device__below(int fd)
 
 char *block_device__name(uint64_t dev, char *buf, size_t size)
 {
-	char link[PATH_MAX], *name = link_of(dev, link, sizeof(link));
+	char link[PATH_MAX], *name = sysfs_disk_link(dev, link, sizeof(link));
 
 	if (name && strrchr(name, '/'))
 		snprintf(buf, size, "%s", strrchr(name, '/') + 1);

@@ -27,7 +27,7 @@ static struct set range_set(int64_t lo, int64_t hi)
 }
 
 /* The numbers that satisfy a predicate; for strings and addresses: the first words. */
-static struct set set_of(const struct frbpf_node *n)
+static struct set predicate_set(const struct frbpf_node *n)
 {
 	int64_t v = n->val[0];
 
@@ -87,7 +87,7 @@ struct name {
 	} bits, mask;
 };
 
-static struct name name_of(const struct frbpf_node *n, const char *const *patterns)
+static struct name predicate_name(const struct frbpf_node *n, const char *const *patterns)
 {
 	struct name name = { 0 };
 	size_t len;
@@ -109,7 +109,7 @@ static struct name name_of(const struct frbpf_node *n, const char *const *patter
 }
 
 /* The bits that are equal in both. */
-static struct name common_name(struct name a, struct name b)
+static struct name common_predicate_name(struct name a, struct name b)
 {
 	for (int i = 0; i < 2; i++) {
 		a.mask.word[i] &= b.mask.word[i] & ~(a.bits.word[i] ^ b.bits.word[i]);
@@ -141,10 +141,10 @@ static void want_node(struct wants *w, const struct frbpf_node *n, const char *c
 	if (n->flags & FRBPF_NODE_CURRENT)
 		return;
 	if (is_task || n->field >= FRBPF_FIELD_ARG)
-		w->of[n->field] = set_and(w->of[n->field], set_of(n));
+		w->of[n->field] = set_and(w->of[n->field], predicate_set(n));
 	if (n->field != FRBPF_FIELD_COMM)
 		return;
-	name = name_of(n, patterns);
+	name = predicate_name(n, patterns);
 	if (name.mask.word[0])
 		w->comm = name;
 }
@@ -157,10 +157,10 @@ static void merge_wants(struct wants *all, const struct wants *one, bool first)
 	}
 	for (int i = 0; i < FRBPF_FIELD_MAX; i++)
 		all->of[i] = set_or(all->of[i], one->of[i]);
-	all->comm = common_name(all->comm, one->comm);
+	all->comm = common_predicate_name(all->comm, one->comm);
 }
 
-static struct frbpf_prefilter_number number_of(const struct set *s, uint32_t field)
+static struct frbpf_prefilter_number predicate_number(const struct set *s, uint32_t field)
 {
 	struct frbpf_prefilter_number n = { .field = field };
 
@@ -197,7 +197,8 @@ static bool prefilter_says(const struct frbpf_node *n, uint32_t wide)
 		return false;
 	if (n->field == FRBPF_FIELD_COMM)
 		return n->op == FRBPF_OP_EQ;
-	return n->field >= FRBPF_FIELD_ARG && !(wide >> n->field & 1) && set_of(n).kind != ANY;
+	return n->field >= FRBPF_FIELD_ARG && !(wide >> n->field & 1) &&
+	       predicate_set(n).kind != ANY;
 }
 
 /*
@@ -244,11 +245,11 @@ void prefilter__make(const struct frbpf_rule *rules, size_t n, const char *const
 		}
 		first = false;
 	}
-	ret->arg = ret->task = number_of(&any_number, FRBPF_FIELD_MAX);
+	ret->arg = ret->task = predicate_number(&any_number, FRBPF_FIELD_MAX);
 	for (uint32_t f = FRBPF_FIELD_ARG; f < FRBPF_FIELD_MAX; f++)
-		choose_number(&ret->arg, number_of(&all.of[f], f));
+		choose_number(&ret->arg, predicate_number(&all.of[f], f));
 	for (size_t i = 0; i < ARRAY_SIZE(tasks); i++)
-		choose_number(&ret->task, number_of(&all.of[tasks[i]], tasks[i]));
+		choose_number(&ret->task, predicate_number(&all.of[tasks[i]], tasks[i]));
 	memcpy(ret->comm, all.comm.bits.word, sizeof(ret->comm));
 	memcpy(ret->comm_mask, all.comm.mask.word, sizeof(ret->comm_mask));
 	ret->decides = n == 1 && rules[0].flags & FRBPF_RULE_HIT &&

@@ -111,7 +111,7 @@ int rate_keys__new(int *ret_cooling_fd, int *ret_counting_fd, int *ret_sharing_f
 	return 0;
 }
 
-static bool kind_wanted(const struct rule_conf *r, int kind)
+static bool key_map_wanted(const struct rule_conf *r, int kind)
 {
 	if (kind == COOLING)
 		return r->cooldown.window && r->cooldown.per != FRBPF_PER_RULE;
@@ -122,7 +122,8 @@ static bool kind_wanted(const struct rule_conf *r, int kind)
 
 bool rate_keys__wanted(const struct rule_conf *r)
 {
-	return kind_wanted(r, COOLING) || kind_wanted(r, COUNTING) || kind_wanted(r, SHARING);
+	return key_map_wanted(r, COOLING) || key_map_wanted(r, COUNTING) ||
+	       key_map_wanted(r, SHARING);
 }
 
 uint32_t rate_keys__room(uint32_t max, size_t n_rules)
@@ -137,9 +138,10 @@ uint32_t rate_keys__wake(const struct rule_conf *r, size_t n_rules)
 {
 	if (!rate_keys__wanted(r))
 		return 0;
-	if (kind_wanted(r, SHARING))
+	if (key_map_wanted(r, SHARING))
 		return rate_keys__room(kinds[SHARING].max, n_rules) / 4;
-	return rate_keys__room(kinds[kind_wanted(r, COUNTING) ? COUNTING : COOLING].max, n_rules) /
+	return rate_keys__room(kinds[key_map_wanted(r, COUNTING) ? COUNTING : COOLING].max,
+			       n_rules) /
 	       4;
 }
 
@@ -181,7 +183,7 @@ int rate_keys__give(struct rate_keys *k, uint32_t slot, const struct rule_conf *
 
 	rate_keys__take_back(k, slot);
 	for (int i = 0; i < KINDS && !err; i++) {
-		if (kind_wanted(r, i))
+		if (key_map_wanted(r, i))
 			err = give_map(k, slot, i, r, n_rules, past);
 	}
 	if (past && past->n_cooling)

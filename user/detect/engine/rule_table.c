@@ -260,7 +260,7 @@ static int find_kept(const struct slots *cur, const struct slots *next, uint64_t
 	return -1;
 }
 
-static int find_free(const struct slots *cur, const struct slots *next)
+static int find_free_slot(const struct slots *cur, const struct slots *next)
 {
 	for (int i = 0; i < FRBPF_MAX_SLOTS; i++) {
 		if (!cur->v[i].used && !next->v[i].used)
@@ -278,7 +278,7 @@ int slots__assign(const struct slots *cur, const uint64_t *ids, size_t n, struct
 
 		ret_fresh[i] = slot < 0;
 		if (slot < 0)
-			slot = find_free(cur, ret_next);
+			slot = find_free_slot(cur, ret_next);
 		if (slot < 0)
 			return -ENOSPC;
 		ret_next->v[slot].used = true;

@@ -16,7 +16,7 @@
 /* A source with targets is loaded once for each, usually for few rules. */
 #define FEW_RULES 16
 
-static int give_room(struct bpf_object *obj, const char *name, uint32_t entries)
+static int set_map_entries(struct bpf_object *obj, const char *name, uint32_t entries)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(obj, name);
 
@@ -48,8 +48,8 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 		if (err)
 			return err;
 	}
-	return give_room(obj, "rules", 2 * s->max_rules)
-		       ?: give_room(obj, "globs", 2 * s->max_globs);
+	return set_map_entries(obj, "rules", 2 * s->max_rules)
+		       ?: set_map_entries(obj, "globs", 2 * s->max_globs);
 }
 
 int source__iterate(struct bpf_program *prog)
@@ -137,7 +137,7 @@ static int load_source(struct source *s, const struct source_env *env)
 }
 
 /* Room for some more rules than there are now. */
-static uint32_t room_for(uint32_t n, uint32_t max)
+static uint32_t rule_bank_room(uint32_t n, uint32_t max)
 {
 	uint32_t room = FEW_RULES;
 
@@ -168,8 +168,8 @@ int source__open(const struct source_ops *ops, const char *target, const struct 
 	s->max_globs = FRBPF_MAX_GLOBS;
 	if (target) {
 		s->target = strdup(target);
-		s->max_rules = room_for(table->bank.n_rules, FRBPF_MAX_RULES);
-		s->max_globs = room_for(table->n_globs, FRBPF_MAX_GLOBS);
+		s->max_rules = rule_bank_room(table->bank.n_rules, FRBPF_MAX_RULES);
+		s->max_globs = rule_bank_room(table->n_globs, FRBPF_MAX_GLOBS);
 	}
 	load_log__begin(&log);
 	code = target && !s->target ? -ENOMEM : load_source(s, env);

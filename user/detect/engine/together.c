@@ -5,7 +5,7 @@
 #include "detect/engine/together.h"
 
 /* The index of the rule that @part names; @n: there is none. */
-static size_t find_part(const struct rule_conf *rules, size_t n, const struct when_part *part)
+static size_t find_rule_part(const struct rule_conf *rules, size_t n, const struct when_part *part)
 {
 	size_t i = 0;
 
@@ -15,14 +15,14 @@ static size_t find_part(const struct rule_conf *rules, size_t n, const struct wh
 }
 
 /* Number the rules that other rules are about. */
-static int number_parts(struct together *t, const struct rule_conf *rules, size_t n,
-			struct err *err)
+static int number_rule_parts(struct together *t, const struct rule_conf *rules, size_t n,
+			     struct err *err)
 {
 	uint32_t numbers = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		for (uint32_t k = 0; k < rules[i].when.parts.n; k++) {
-			size_t at = find_part(t->units, t->n, &rules[i].when.parts.v[k]);
+			size_t at = find_rule_part(t->units, t->n, &rules[i].when.parts.v[k]);
 
 			if (at == t->n)
 				return err_set(err, -EINVAL,
@@ -44,7 +44,7 @@ static void add_unit(struct together *t, size_t n_own, const struct rule_conf *r
 		     uint32_t last)
 {
 	const struct when_parts *parts = &rule->when.parts;
-	const struct rule_conf *of = &t->units[find_part(t->units, n_own, &parts->v[last])];
+	const struct rule_conf *of = &t->units[find_rule_part(t->units, n_own, &parts->v[last])];
 	struct rule_conf *unit = &t->units[t->n];
 
 	*unit = *rule;
@@ -57,7 +57,7 @@ static void add_unit(struct together *t, size_t n_own, const struct rule_conf *r
 	for (uint32_t k = 0; k < parts->n; k++) {
 		if (k != last)
 			unit->others[unit->n_others++] =
-				t->slots[find_part(t->units, n_own, &parts->v[k])];
+				t->slots[find_rule_part(t->units, n_own, &parts->v[k])];
 	}
 	t->slots[t->n++] = slot;
 }
@@ -76,7 +76,7 @@ int together__make(const struct rule_conf *rules, size_t n, const uint32_t *slot
 		t.units[t.n] = rules[i];
 		t.slots[t.n++] = slots[i];
 	}
-	code = code ?: number_parts(&t, rules, n, err);
+	code = code ?: number_rule_parts(&t, rules, n, err);
 	/* after the rules that they are about, so that these come first if thresholds are equal */
 	n_own = t.n;
 	for (size_t i = 0; i < n && !code; i++) {

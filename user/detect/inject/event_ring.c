@@ -140,7 +140,7 @@ static void read_sample(const struct reader *r, const void *record, size_t size)
 }
 
 /* The number of lost events in a PERF_RECORD_LOST: it has an id and the number. */
-static uint64_t lost_of(const void *record, size_t size)
+static uint64_t lost_record_count(const void *record, size_t size)
 {
 	struct {
 		struct perf_event_header header;
@@ -160,7 +160,7 @@ static void read_record(const struct perf_event_header *h, void *arg)
 	if (h->type == PERF_RECORD_SAMPLE)
 		read_sample(r, h, h->size);
 	else if (h->type == PERF_RECORD_LOST)
-		r->lost += lost_of(h, h->size);
+		r->lost += lost_record_count(h, h->size);
 }
 
 uint64_t event_ring__read(struct event_ring *r, size_t i,

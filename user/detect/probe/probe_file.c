@@ -85,7 +85,7 @@ struct search {
 	unsigned int n_hung; /* files that did not respond */
 };
 
-static bool is_wanted(const struct search *s, const char *path)
+static bool map_is_wanted(const struct search *s, const char *path)
 {
 	return path[0] == '/' && (s->any || !fnmatch(s->pattern, path, FNM_PATHNAME));
 }
@@ -99,7 +99,7 @@ static int add_of_process(struct search *s, const char *pid, const char *link, c
 	char path[PATH_MAX + 64];
 	struct stat st, own;
 
-	if (!is_wanted(s, name))
+	if (!map_is_wanted(s, name))
 		return 0;
 	if (probe_reader__reach(link))
 		return ++s->n_hung < HUNG_MAX ? 0 : -ETIMEDOUT;
@@ -401,7 +401,7 @@ _Static_assert(sizeof(struct header) == 48, "header layout");
 _Static_assert(sizeof(struct entry) == 24, "entry layout");
 
 /* The string at offset @at; NULL: it has no NUL. */
-static const char *text_at(const char *base, size_t len, uint32_t at)
+static const char *map_text_at(const char *base, size_t len, uint32_t at)
 {
 	return at < len && memchr(base + at, 0, len - at) ? base + at : NULL;
 }
@@ -426,8 +426,8 @@ int ld_cache__each(const void *data, size_t len,
 		memcpy(&e, base + sizeof(h) + i * sizeof(e), sizeof(e));
 		if ((e.flags & FLAG_KIND) != FLAG_LIBC6 || (e.flags & FLAG_MACHINE) != FLAG_OWN)
 			continue;
-		name = text_at(base, len, e.name);
-		path = text_at(base, len, e.path);
+		name = map_text_at(base, len, e.name);
+		path = map_text_at(base, len, e.path);
 		if (name && path)
 			err = fn(name, path, arg);
 	}

@@ -92,10 +92,10 @@ static bool probe_span_is_stale(const struct source *s)
 /* ---- load ---- */
 
 /* Call @fn for each place of an end, and its arguments. It ends at the first error. */
-static int each_place(struct probe_span *p, int end,
-		      int (*fn)(struct probe_span *p, int end, uint32_t index, int file,
-				uint64_t offset, uint64_t semaphore,
-				const struct frbpf_usdt_place *args))
+static int each_span_place(struct probe_span *p, int end,
+			   int (*fn)(struct probe_span *p, int end, uint32_t index, int file,
+				     uint64_t offset, uint64_t semaphore,
+				     const struct frbpf_usdt_place *args))
 {
 	struct frbpf_usdt_place regs = { .n_args = ARRAY_SIZE(arg_regs) };
 	const struct probe_target *t = p->end[end]->target;
@@ -123,8 +123,9 @@ static int each_place(struct probe_span *p, int end,
 	return err;
 }
 
-static int write_place(struct probe_span *p, int end, uint32_t index, int file, uint64_t offset,
-		       uint64_t semaphore, const struct frbpf_usdt_place *args)
+static int write_span_place(struct probe_span *p, int end, uint32_t index, int file,
+			    uint64_t offset, uint64_t semaphore,
+			    const struct frbpf_usdt_place *args)
 {
 	return bpf_map_update_elem(bpf_map__fd(p->skel->maps.places), &index, args, BPF_ANY)
 		       ? -errno
@@ -140,7 +141,7 @@ static int attach_place(struct probe_span *p, int end, uint32_t index, int file,
 				user_probe__attach(prog, file, offset, semaphore, index));
 }
 
-static uint32_t count_places(const struct probe_span *p)
+static uint32_t count_span_places(const struct probe_span *p)
 {
 	uint32_t n = 0;
 
@@ -153,7 +154,7 @@ static uint32_t count_places(const struct probe_span *p)
 	return n;
 }
 
-static struct frbpf_probe_key make_key(const char *name, const char *other)
+static struct frbpf_probe_key make_span_key(const char *name, const char *other)
 {
 	struct frbpf_probe_key k = { .with_birth = !strcmp(name, other) };
 	int arg = probe_span__arg(name);
@@ -175,27 +176,27 @@ static bool outlives_task(const struct span_target *t)
 	return true;
 }
 
-static int set_up(struct source *s, struct probe_span *p, const struct probe_span_target *t,
-		  const struct source_env *env)
+static int set_up_probe_span(struct source *s, struct probe_span *p,
+			     const struct probe_span_target *t, const struct source_env *env)
 {
 	struct probe_span_bpf *skel = p->skel;
 	int err;
 
 	skel->rodata->daemon_pidns = env->pidns;
-	skel->rodata->n_places = count_places(p);
+	skel->rodata->n_places = count_span_places(p);
 	for (uint32_t i = 0; i < t->keys.n_keys; i++) {
 		const char *start = t->keys.keys[i].start, *end = t->keys.keys[i].end;
 
-		skel->rodata->start_keys[i] = make_key(start, end);
-		skel->rodata->end_keys[i] = make_key(end, start);
+		skel->rodata->start_keys[i] = make_span_key(start, end);
+		skel->rodata->end_keys[i] = make_span_key(end, start);
 	}
 	bpf_program__set_autoload(skel->progs.due_rest, outlives_task(&t->keys));
 	bpf_map__set_autocreate(skel->maps.scratch, false);
-	err = bpf_map__set_max_entries(skel->maps.places, count_places(p));
+	err = bpf_map__set_max_entries(skel->maps.places, count_span_places(p));
 	err = err ?: source__prepare(s, skel->obj, env);
 	err = err ?: probe_span_bpf__load(skel);
-	err = err ?: each_place(p, 0, write_place);
-	return err ?: each_place(p, 1, write_place);
+	err = err ?: each_span_place(p, 0, write_span_place);
+	return err ?: each_span_place(p, 1, write_span_place);
 }
 
 static int find_ends(struct source *s, struct probe_span *p, const struct probe_span_target *t)
@@ -222,7 +223,7 @@ static int probe_span_load(struct source *s, const struct source_env *env)
 	err = find_ends(s, p, &t);
 	if (!err) {
 		p->skel = probe_span_bpf__open();
-		err = p->skel ? set_up(s, p, &t, env) : -errno;
+		err = p->skel ? set_up_probe_span(s, p, &t, env) : -errno;
 	}
 	if (!err)
 		source__bind(s, p->skel);
@@ -234,9 +235,9 @@ static int probe_span_load(struct source *s, const struct source_env *env)
 static int probe_span_attach(struct source *s)
 {
 	struct probe_span *p = s->skel;
-	int err = each_place(p, 1, attach_place);
+	int err = each_span_place(p, 1, attach_place);
 
-	err = err ?: each_place(p, 0, attach_place);
+	err = err ?: each_span_place(p, 0, attach_place);
 	user_probe__close_files(p->end[0]);
 	user_probe__close_files(p->end[1]);
 	return err;

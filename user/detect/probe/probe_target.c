@@ -12,7 +12,7 @@
 #include "examine/probe/probe_reader.h"
 #include "rules/when_probe.h"
 
-static void free_place(struct probe_place *p)
+static void free_probe_place(struct probe_place *p)
 {
 	probe_found__free(&p->found);
 	free(p->name);
@@ -52,7 +52,7 @@ static int fill_place(const struct probe_target *t, const struct probe_file *fil
 	return probe_reader__ask(ret->fd, file->name, &q, PROBE_READ_SECONDS, &ret->found, err);
 }
 
-static int add_place(struct probe_target *t, const struct probe_file *file, struct err *err)
+static int add_probe_place(struct probe_target *t, const struct probe_file *file, struct err *err)
 {
 	struct probe_place place = { .fd = -1 }, *v = NULL;
 	int code = fill_place(t, file, &place, err);
@@ -67,16 +67,16 @@ static int add_place(struct probe_target *t, const struct probe_file *file, stru
 		t->places[t->n_places++] = place;
 		return 0;
 	}
-	free_place(&place);
+	free_probe_place(&place);
 	return code ?: err_set(err, -ENOMEM, "out of memory");
 }
 
-static bool is_fatal(int r)
+static bool is_fatal_place_error(int r)
 {
 	return r == -ENOMEM || r == -E2BIG || r == -EMFILE || r == -ENFILE;
 }
 
-static int find_places(struct probe_target *t, struct err *err)
+static int find_probe_places(struct probe_target *t, struct err *err)
 {
 	struct probe_files files = { 0 };
 	struct err first = { "" };
@@ -85,8 +85,8 @@ static int find_places(struct probe_target *t, struct err *err)
 	if (code)
 		return code;
 	for (size_t i = 0; i < files.n && !code; i++) {
-		code = add_place(t, &files.v[i], err);
-		if (code && files.searched && !is_fatal(code)) {
+		code = add_probe_place(t, &files.v[i], err);
+		if (code && files.searched && !is_fatal_place_error(code)) {
 			/* not all files need to have the symbol */
 			if (!first_code)
 				first = *err;
@@ -121,7 +121,7 @@ int probe_target__find(enum frbpf_source source, const char *target, struct prob
 	t->symbol = p.symbol;
 	t->offset = p.offset;
 	t->latency = p.latency;
-	code = find_places(t, err);
+	code = find_probe_places(t, err);
 	if (code)
 		probe_target__free(t);
 	else
@@ -160,7 +160,7 @@ void probe_target__free(struct probe_target *t)
 	if (!t)
 		return;
 	for (uint32_t i = 0; i < t->n_places; i++)
-		free_place(&t->places[i]);
+		free_probe_place(&t->places[i]);
 	free(t->places);
 	free(t->path);
 	free(t->provider);

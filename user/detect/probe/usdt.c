@@ -17,7 +17,7 @@ static uint32_t count_probes(const struct probe_target *t)
 }
 
 /* Write the locations of arguments, in the order in which usdt_attach() numbers the places. */
-static int write_places(const struct usdt_bpf *skel, const struct probe_target *t)
+static int write_usdt_places(const struct usdt_bpf *skel, const struct probe_target *t)
 {
 	int fd = bpf_map__fd(skel->maps.places);
 	uint32_t index = 0;
@@ -51,7 +51,7 @@ static int usdt_load(struct source *s, const struct source_env *env)
 	err = bpf_map__set_max_entries(skel->maps.places, count_probes(p->target));
 	err = err ?: source__prepare(s, skel->obj, env);
 	err = err ?: usdt_bpf__load(skel);
-	err = err ?: write_places(skel, p->target);
+	err = err ?: write_usdt_places(skel, p->target);
 	if (!err)
 		source__bind(s, skel);
 	return err;

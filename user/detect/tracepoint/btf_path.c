@@ -321,7 +321,7 @@ static int take_enum_names(struct walk *w, const struct btf_type *t)
 	return 0;
 }
 
-static int take_string(struct walk *w)
+static int take_string_type(struct walk *w)
 {
 	struct frbpf_extract *x = &w->v->where;
 
@@ -360,7 +360,7 @@ static int take_pointer(struct walk *w, const struct btf_type *t)
 		w->bit = 0;
 	}
 	if (is_char(to, w->btf))
-		return take_string(w);
+		return take_string_type(w);
 	if (to && btf_is_func_proto(to)) /* SIG_DFL is a number, too */
 		return place_number(w, sizeof(__u64));
 	btf_type__text(w->btf, w->type, text, sizeof(text));
@@ -375,7 +375,7 @@ static int take_pointer(struct walk *w, const struct btf_type *t)
 }
 
 /* Take the value at the end of the path. */
-static int take_value(struct walk *w)
+static int take_value_type(struct walk *w)
 {
 	const struct btf_type *t = btf_type__plain(w->btf, w->type);
 	char text[128];
@@ -385,7 +385,7 @@ static int take_value(struct walk *w)
 		return take_pointer(w, t);
 	if (t && btf_is_array(t) && is_char(btf_type__plain(w->btf, btf_array(t)->type), w->btf) &&
 	    w->in_memory)
-		return take_string(w);
+		return take_string_type(w);
 	if (t && btf_is_struct(t) && w->in_memory && !strcmp(btf_type__name(w->btf, t), "in6_addr"))
 		return take_ipv6(w);
 	if (!t || !(btf_is_int(t) || btf_is_any_enum(t)))
@@ -402,7 +402,7 @@ static int take_value(struct walk *w)
 }
 
 /* Take a key: any value that is equal at both ends of a span, without conversion. */
-static int take_key(struct walk *w)
+static int take_key_type(struct walk *w)
 {
 	const struct btf_type *t = btf_type__plain(w->btf, w->type);
 	char text[128];
@@ -424,7 +424,7 @@ int btf_trace__value(const struct btf_trace *t, const char *path, enum btf_path_
 	int code;
 
 	w.max_derefs = use == BTF_PATH_OWN ? FRBPF_MAX_STEPS - 1 : FRBPF_MAX_DEREFS;
-	code = walk_follow(&w) ?: use == BTF_PATH_KEY ? take_key(&w) : take_value(&w);
+	code = walk_follow(&w) ?: use == BTF_PATH_KEY ? take_key_type(&w) : take_value_type(&w);
 
 	if (code) {
 		*ret_bad = w.part;

@@ -52,7 +52,7 @@ static int add_field(struct buf *out, const struct frbpf_node *n, const struct e
 }
 
 /* Add a comparison of the task that runs, which is also the subject. */
-static int add_common(struct buf *out, const struct frbpf_node *n)
+static int add_common_condition(struct buf *out, const struct frbpf_node *n)
 {
 	char word[FRBPF_COMM_LEN + 1] = "";
 
@@ -68,7 +68,7 @@ static int add_node(struct buf *out, const struct frbpf_node *n, const struct ev
 		    const struct rule_arg *const *args)
 {
 	if (n->field < FRBPF_FIELD_ARG)
-		return add_common(out, n);
+		return add_common_condition(out, n);
 	if (!args[n->field - FRBPF_FIELD_ARG])
 		return 1;
 	return add_field(out, n, f, args[n->field - FRBPF_FIELD_ARG]->name);

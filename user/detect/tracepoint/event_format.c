@@ -13,7 +13,7 @@
 
 /* ---- from a format file ---- */
 
-static bool name_has(const struct format_line *l, const char *word)
+static bool field_name_has(const struct format_line *l, const char *word)
 {
 	return memmem(l->name, l->name_len, word, strlen(word));
 }
@@ -21,10 +21,11 @@ static bool name_has(const struct format_line *l, const char *word)
 /* The kernel has no type for addresses: they are arrays of bytes with names such as saddr_v6. */
 static bool is_address(const struct format_line *l)
 {
-	return l->is_array && l->n == l->field.size && (name_has(l, "addr") || name_has(l, "ip"));
+	return l->is_array && l->n == l->field.size &&
+	       (field_name_has(l, "addr") || field_name_has(l, "ip"));
 }
 
-static enum event_field_kind kind_of(const struct format_line *l)
+static enum event_field_kind format_field_kind(const struct format_line *l)
 {
 	uint32_t size = l->field.size;
 
@@ -52,7 +53,7 @@ static int add_format_field(struct event_format *f, size_t *cap, const struct fo
 		return -ENOMEM;
 	f->fields[f->n++] = (struct event_field){
 		.name = name,
-		.kind = kind_of(l),
+		.kind = format_field_kind(l),
 		.at = l->field,
 	};
 	return 0;

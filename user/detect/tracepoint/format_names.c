@@ -394,7 +394,7 @@ static int add_name(struct names *names, const char *name, int64_t value)
 }
 
 /* { VALUE, "NAME" }, { VALUE, "NAME" } ... */
-static int take_names(struct search *s, struct format_words *w, struct names *ret)
+static int take_symbolic_names(struct search *s, struct format_words *w, struct names *ret)
 {
 	char name[NAME_MAX_LEN];
 	int64_t value;
@@ -484,7 +484,7 @@ static int take_call(struct search *s, struct format_words *w, bool flags)
 		if (!format_words__skip(w, ","))
 			return 0;
 	}
-	err = take_names(s, w, &names);
+	err = take_symbolic_names(s, w, &names);
 	if (err) {
 		format_names__free(names.v);
 		return err;

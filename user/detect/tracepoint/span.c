@@ -20,7 +20,7 @@ static bool is_task_number(const struct frbpf_extract *x)
 	return x->kind == FRBPF_EXTRACT_TID || x->kind == FRBPF_EXTRACT_PID;
 }
 
-static int set_keys(struct span_bpf *skel, const struct span_ends *e, struct err *err)
+static int set_span_keys(struct span_bpf *skel, const struct span_ends *e, struct err *err)
 {
 	struct frbpf_extract x;
 	int code = 0;
@@ -50,12 +50,12 @@ static bool span_outlives_task(const struct span_target *t)
 	return true;
 }
 
-static int set_ends(struct source *s, struct span_bpf *skel)
+static int set_span_ends(struct source *s, struct span_bpf *skel)
 {
 	struct span_ends e;
 	int err = span_ends__open(s->target, &e);
 
-	err = err ?: set_keys(skel, &e, s->err);
+	err = err ?: set_span_keys(skel, &e, s->err);
 	if (!err) {
 		skel->rodata->n_args = btf_trace__n_args(e.start);
 		skel->rodata->n_end_args = btf_trace__n_args(e.end);
@@ -78,7 +78,7 @@ static int span_load(struct source *s, const struct source_env *env)
 		return -errno;
 	s->skel = skel;
 	skel->rodata->daemon_pidns = env->pidns;
-	err = set_ends(s, skel);
+	err = set_span_ends(s, skel);
 	err = err ?: source__prepare(s, skel->obj, env);
 	err = err ?: span_bpf__load(skel);
 	if (!err)
@@ -125,7 +125,7 @@ static int add_extract(const struct span_ends *e, const struct rule_arg *arg, ui
 	return 0;
 }
 
-static void set_age(struct span_bpf *skel, const struct rule_table *table)
+static void set_span_age(struct span_bpf *skel, const struct rule_table *table)
 {
 	uint64_t most = 0;
 
@@ -155,7 +155,7 @@ static int span_write(struct source *s, uint32_t bank, const struct rule_table *
 	skel->bss->end_extracts[bank] = ends;
 	skel->bss->start_slots[bank] = bits;
 	if (table->bank.n_rules)
-		set_age(skel, table);
+		set_span_age(skel, table);
 	return 0;
 }
 

@@ -27,7 +27,7 @@ void span_ends__free(struct span_ends *e)
 }
 
 /* Keys that every hit has: tid, pid, cpu. */
-static bool common_key(const char *name, struct frbpf_extract *ret)
+static bool common_span_key(const char *name, struct frbpf_extract *ret)
 {
 	static const struct {
 		const char *name;
@@ -56,7 +56,7 @@ int span_ends__key(const struct span_ends *e, uint32_t i, bool at_end, struct fr
 	struct span bad;
 	int code;
 
-	if (common_key(name, ret))
+	if (common_span_key(name, ret))
 		return 0;
 	code = btf_trace__value(at_end ? e->end : e->start, tracepoint_info__path(target, name),
 				BTF_PATH_KEY, &value, &bad, err);
@@ -88,7 +88,7 @@ int span_ends__value(const struct span_ends *e, const char *name, bool *ret_star
 /* ---- rules ---- */
 
 /* The position of @word in the `when` of the rule; the whole `when` if it is not found. */
-static struct span find_word(const struct rule_conf *rule, const char *word)
+static struct span find_word_in_when(const struct rule_conf *rule, const char *word)
 {
 	const char *text = rule->src->text + rule->when_span.off, *p = text;
 	const char *last = text + rule->when_span.len - strlen(word);
@@ -103,8 +103,8 @@ static struct span find_word(const struct rule_conf *rule, const char *word)
 	return rule->when_span;
 }
 
-static int check_key(const struct rule_conf *rule, const struct span_ends *e, uint32_t i,
-		     bool at_end, struct diags *d)
+static int check_span_key(const struct rule_conf *rule, const struct span_ends *e, uint32_t i,
+			  bool at_end, struct diags *d)
 {
 	const char *name = at_end ? e->target.keys[i].end : e->target.keys[i].start;
 	bool same = !strcmp(e->target.keys[i].start, e->target.keys[i].end);
@@ -114,8 +114,8 @@ static int check_key(const struct rule_conf *rule, const struct span_ends *e, ui
 
 	if (!code || code == -ENOMEM)
 		return code;
-	return diags__error(d, rule->src, find_word(rule, name), "the key '%s' at %s: %s%s", name,
-			    at_end ? e->target.end : e->target.start, err.msg,
+	return diags__error(d, rule->src, find_word_in_when(rule, name), "the key '%s' at %s: %s%s",
+			    name, at_end ? e->target.end : e->target.start, err.msg,
 			    code == -ENOENT && same
 				    ? "; tid, pid and cpu may be a key of any span; if the ends "
 				      "name it differently, write NAME_AT_START = NAME_AT_END"
@@ -175,7 +175,7 @@ static int bind_open(struct rule_conf *rule, const struct span_ends *e, struct d
 
 	for (uint32_t i = 0; i < e->target.n_keys; i++) {
 		for (int at_end = 0; at_end < 2; at_end++) {
-			one = check_key(rule, e, i, at_end, d);
+			one = check_span_key(rule, e, i, at_end, d);
 			err = err ?: one;
 		}
 	}
@@ -193,7 +193,7 @@ int span_ends__bind(struct rule_conf *rule, struct diags *d)
 	const char *missing = e.start ? e.target.end : e.target.start;
 
 	if (err == -ENOENT)
-		diags__error(d, rule->src, find_word(rule, missing),
+		diags__error(d, rule->src, find_word_in_when(rule, missing),
 			     "this kernel has no tracepoint '%s' with known arguments", missing);
 	else if (err == -EOPNOTSUPP)
 		diags__error(d, rule->src, rule->when_span,

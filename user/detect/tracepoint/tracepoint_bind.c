@@ -204,8 +204,8 @@ static int bind_to_args(const struct ruleset *rs, struct rule_conf *rule,
 }
 
 /* The first name that is neither an argument nor a path from one, or NULL. */
-static const struct rule_arg *find_other(const struct rule_conf *rule,
-					 const struct btf_trace *trace)
+static const struct rule_arg *find_non_argument(const struct rule_conf *rule,
+						const struct btf_trace *trace)
 {
 	for (uint32_t i = 0; i < rule->args.n; i++) {
 		const struct rule_arg *arg = &rule->args.v[i];
@@ -285,7 +285,7 @@ static int bind_to_fields(const struct ruleset *rs, struct rule_conf *rule,
 		return diags__error(d, rule->src, rule->when_span, "%s", err.msg);
 	list_args(trace, args, sizeof(args));
 	if (path && trace) {
-		const struct rule_arg *other = find_other(rule, trace);
+		const struct rule_arg *other = find_non_argument(rule, trace);
 
 		if (other == path || !event_format__find(format, other->name, strlen(other->name)))
 			code = diags__error(
@@ -317,7 +317,7 @@ int tracepoint_bind__rule(const struct ruleset *rs, struct rule_conf *rule, bool
 		return unknown_tracepoint(rule, d);
 	if (err == -ENOMEM)
 		return err;
-	if (!trace || find_other(rule, trace) || needs_names(rule, trace, partly))
+	if (!trace || find_non_argument(rule, trace) || needs_names(rule, trace, partly))
 		err = bind_to_fields(rs, rule, trace, partly, d);
 	else
 		err = bind_to_args(rs, rule, trace, d);

@@ -431,7 +431,7 @@ static int fields_write(struct source *s, uint32_t bank, const struct rule_table
 	return code ? err_prefix(err, code, "tracepoint:%s: ", s->target) : 0;
 }
 
-static void read_all(struct tap *t)
+static void read_all_taps(struct tap *t)
 {
 	for (size_t i = 0; i < event_ring__n(t->ring); i++)
 		tap__read(t, i);
@@ -449,7 +449,7 @@ static void tap__take_over(struct tap *old, struct tap *new)
 	event_ring__enable(new->ring, true);
 	tap__unsubscribe(old);
 	event_ring__enable(old->ring, false);
-	read_all(old);
+	read_all_taps(old);
 	for (uint32_t i = 0; i < CPUS_MAX; i++) {
 		if (old->times[i].last) /* do not touch pages for unused CPUs */
 			new->times[i].after = old->times[i].last;

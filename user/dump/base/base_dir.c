@@ -31,7 +31,7 @@ struct walk {
 	int n_links;
 };
 
-static int check_one(const char *path, const struct stat *st, struct err *err)
+static int check_path_part(const char *path, const struct stat *st, struct err *err)
 {
 	if (st->st_uid != 0 && st->st_uid != geteuid())
 		return err_set(err, -EPERM,
@@ -47,7 +47,7 @@ static int check_one(const char *path, const struct stat *st, struct err *err)
 }
 
 /* Take the next component from the rest. False: there is none, or it is the last one, the base. */
-static bool next_part(struct walk *w, char part[static PATH_MAX])
+static bool next_path_part(struct walk *w, char part[static PATH_MAX])
 {
 	const char *from = w->rest + strspn(w->rest, "/");
 	size_t len = strcspn(from, "/");
@@ -94,7 +94,7 @@ static int enter_part(struct walk *w, const char *part, bool *ret_done, struct e
 		*ret_done = errno == ENOENT;
 		return errno == ENOENT ? 0 : err_set(err, -errno, "%s: %s", path, strerror(errno));
 	}
-	code = check_one(path, &st, err);
+	code = check_path_part(path, &st, err);
 	if (code)
 		return code;
 	if (S_ISLNK(st.st_mode))
@@ -118,9 +118,9 @@ static int base_path__check(const char *path, struct err *err)
 	int code = 0;
 
 	if (stat("/", &st) == 0)
-		code = check_one("/", &st, err);
+		code = check_path_part("/", &st, err);
 	snprintf(w.rest, sizeof(w.rest), "%s", path);
-	while (!code && !done && next_part(&w, part)) {
+	while (!code && !done && next_path_part(&w, part)) {
 		if (strcmp(part, ".") != 0)
 			code = enter_part(&w, part, &done, err);
 	}
@@ -290,7 +290,7 @@ static void each_entry(int fd, void (*fn)(int fd, const char *name, void *arg), 
 	closedir(dir);
 }
 
-static void find_any(int fd, const char *name, void *arg)
+static void find_any_entry(int fd, const char *name, void *arg)
 {
 	if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
 		*(bool *)arg = true;
@@ -300,7 +300,7 @@ static bool is_empty(int fd)
 {
 	bool any = false;
 
-	each_entry(fd, find_any, &any);
+	each_entry(fd, find_any_entry, &any);
 	return !any;
 }
 

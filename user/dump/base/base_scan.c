@@ -26,8 +26,8 @@ static const struct {
 };
 
 /* Call @fn for every entry of @fd until it fails. */
-static int each_name(int fd, int (*fn)(struct base_scan *s, int fd, const char *name),
-		     struct base_scan *s)
+static int each_directory_name(int fd, int (*fn)(struct base_scan *s, int fd, const char *name),
+			       struct base_scan *s)
 {
 	int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
 	DIR *dir = again < 0 ? NULL : fdopendir(again);
@@ -61,7 +61,8 @@ static bool is_file(int fd, const char *name, struct stat *ret)
 	return fstatat(fd, name, ret, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(ret->st_mode);
 }
 
-static int add_part(struct base_scan *s, const char *digits, const struct base_incident *part)
+static int add_incident_part(struct base_scan *s, const char *digits,
+			     const struct base_incident *part)
 {
 	if (!ARRAY_HAS_ROOM(s->v, s->n, s->cap, 64))
 		return -ENOMEM;
@@ -89,7 +90,7 @@ static int add_manifest(struct base_scan *s, int fd, const char *file)
 
 		if (!digits || !is_file(fd, file, &st))
 			continue;
-		return add_part(
+		return add_incident_part(
 			s, digits,
 			&(struct base_incident){
 				.files = kinds[i].file,
@@ -107,7 +108,8 @@ static int add_dump(struct base_scan *s, int fd, const char *file)
 
 	if (!digits || !is_file(fd, file, &st))
 		return add_temporary(s, fd, file);
-	return add_part(s, digits, &(struct base_incident){ .n_dumps = 1, .bytes = st.st_size });
+	return add_incident_part(s, digits,
+				 &(struct base_incident){ .n_dumps = 1, .bytes = st.st_size });
 }
 
 static int add_session(struct base_scan *s, int fd, const char *name)
@@ -125,10 +127,10 @@ static int add_session(struct base_scan *s, int fd, const char *name)
 	}
 	s->sessions[s->n_sessions].fd = dir;
 	snprintf(s->sessions[s->n_sessions++].name, NAME_MAX + 1, "%s", name);
-	return each_name(dir, add_dump, s);
+	return each_directory_name(dir, add_dump, s);
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_incident_names(const void *a, const void *b)
 {
 	return strcmp(((const struct base_incident *)a)->name,
 		      ((const struct base_incident *)b)->name);
@@ -139,7 +141,7 @@ static void join_parts(struct base_scan *s)
 {
 	size_t n = 0;
 
-	qsort(s->v, s->n, sizeof(*s->v), by_name);
+	qsort(s->v, s->n, sizeof(*s->v), compare_incident_names);
 	for (size_t i = 0; i < s->n; i++) {
 		const struct base_incident *part = &s->v[i];
 		struct base_incident *to = n ? &s->v[n - 1] : NULL;
@@ -162,8 +164,8 @@ int base_scan__read(const struct base_dir *b, struct base_scan *ret)
 	int err;
 
 	*ret = (struct base_scan){ .b = b };
-	err = each_name(b->incidents_fd, add_manifest, ret);
-	err = err ?: each_name(b->fd, add_session, ret);
+	err = each_directory_name(b->incidents_fd, add_manifest, ret);
+	err = err ?: each_directory_name(b->fd, add_session, ret);
 	if (!err && ret->n)
 		join_parts(ret);
 	return err;

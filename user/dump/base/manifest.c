@@ -17,7 +17,6 @@
 #include "dump/window/recorded_ends.h"
 #include "rules/units.h"
 
-
 static json_t *json_u64(uint64_t v)
 {
 	return json_integer((json_int_t)v);
@@ -351,7 +350,7 @@ json_t *manifest__load(const struct base_dir *base, const char *name)
 	return j;
 }
 
-static int no_memory(const char *name, struct err *err)
+static int manifest_no_memory(const char *name, struct err *err)
 {
 	return err_set(err, -ENOMEM, "cannot make the manifest of incident %s: out of memory",
 		       name);
@@ -364,7 +363,7 @@ static int write_manifest(const struct base_dir *base, const char *name, json_t 
 
 	json_decref(j);
 	if (!text)
-		return no_memory(name, err);
+		return manifest_no_memory(name, err);
 	return base_dir__write_manifest(base, name, text, strlen(text), err);
 }
 
@@ -378,7 +377,7 @@ int manifest__edit(const struct base_dir *base, const char *name, manifest_edit_
 	j = manifest__load(base, name);
 	code = json_is_object(j) ? edit(j, arg) : -ENOENT;
 	if (code == -ENOMEM)
-		no_memory(name, err);
+		manifest_no_memory(name, err);
 	if (code > 0)
 		code = write_manifest(base, name, json_incref(j), err);
 	base_dir__unlock_manifests();
@@ -606,7 +605,7 @@ int manifest__draft(const struct base_dir *base, const struct incident *inc, con
 		text = json_dumps(j, JSON_INDENT(2));
 	json_decref(j);
 	if (!text)
-		return no_memory(inc->name, err);
+		return manifest_no_memory(inc->name, err);
 	return base_dir__write_draft(base, inc->name, text, strlen(text), err);
 }
 

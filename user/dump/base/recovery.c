@@ -57,7 +57,7 @@ static json_t *json_found(const struct marker_found *m)
 			 json_text(t->process, SIZE_MAX));
 }
 
-static int add_found(const struct marker_found *m, void *arg)
+static int add_found_dump(const struct marker_found *m, void *arg)
 {
 	return json_array_append_new(arg, json_found(m)) ? -ENOMEM : 0;
 }
@@ -75,13 +75,13 @@ static json_t *read_markers(const struct base_scan *s, const struct base_inciden
 			fd = openat(s->sessions[i].fd, file,
 				    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 		if (fd >= 0)
-			marker_file__triggers(fd, add_found, list);
+			marker_file__triggers(fd, add_found_dump, list);
 	}
 	return list;
 }
 
 /* Make a manifest from markers, if the draft cannot be used. NULL: there are no markers. */
-static json_t *make_found(const struct base_scan *s, const struct base_incident *inc)
+static json_t *make_found_incident(const struct base_scan *s, const struct base_incident *inc)
 {
 	json_t *triggers = read_markers(s, inc);
 
@@ -136,7 +136,7 @@ static void finish_incident(const struct base_scan *s, const struct base_inciden
 	_cleanup_free_ char *text = NULL;
 	struct err err;
 
-	m = m ?: make_found(s, inc);
+	m = m ?: make_found_incident(s, inc);
 	m = m ?: make_stranger(inc);
 	if (m && json_object_set_new(m, "sessions", make_sessions(s, inc)) == 0 &&
 	    json_object_set_new(m, "recovered", json_true()) == 0)

@@ -52,7 +52,7 @@ static void read_kept(const struct base_scan *s, uint64_t now, struct kept *k)
  * Order by the base's clock: names have the wall clock, which can be set. Signed: manifests older
  * than the base's clock have times below 0.
  */
-static int by_time(const void *a, const void *b)
+static int compare_kept_times(const void *a, const void *b)
 {
 	const struct kept *x = a, *y = b;
 
@@ -61,15 +61,15 @@ static int by_time(const void *a, const void *b)
 	return strcmp(x->inc->name, y->inc->name);
 }
 
-static int by_rank(const void *a, const void *b)
+static int compare_removal_ranks(const void *a, const void *b)
 {
 	const struct kept *x = a, *y = b;
 
-	return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : by_time(a, b);
+	return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : compare_kept_times(a, b);
 }
 
 /* Rank incidents for removal. @v is sorted by time. */
-static void rank_all(struct kept *v, size_t n)
+static void rank_incidents(struct kept *v, size_t n)
 {
 	bool newest = true;
 
@@ -152,7 +152,7 @@ static const char *limit_exceeded(const struct retention_limits *l, uint64_t inc
 	return l->max_incidents && incidents > l->max_incidents ? "max-incidents" : NULL;
 }
 
-static void choose_one(struct kept *k, const char *why, uint64_t *incidents, uint64_t *bytes)
+static void choose_incident(struct kept *k, const char *why, uint64_t *incidents, uint64_t *bytes)
 {
 	k->why = why;
 	*bytes -= k->inc->bytes;
@@ -174,7 +174,7 @@ static void choose_by_quota(struct kept *v, size_t n, const struct retention_quo
 			continue;
 		there--;
 		if (!v[i].why)
-			choose_one(&v[i], "switch-max-files", incidents, bytes);
+			choose_incident(&v[i], "switch-max-files", incidents, bytes);
 	}
 }
 
@@ -204,19 +204,19 @@ static void choose_incidents(struct kept *v, size_t n, const struct retention_li
 	for (size_t i = 0; i < n; i++) {
 		if (!is_too_old(&v[i], l, base_now))
 			continue;
-		choose_one(&v[i], "max-age", &incidents, &bytes);
+		choose_incident(&v[i], "max-age", &incidents, &bytes);
 	}
 	for (size_t i = 0; i < l->n_quotas; i++)
 		choose_by_quota(v, n, &l->quotas[i], &incidents, &bytes);
 	for (size_t i = 0; i < n; i++)
 		if (v[i].over_quota && !v[i].why)
-			choose_one(&v[i], "switch-max-files", &incidents, &bytes);
+			choose_incident(&v[i], "switch-max-files", &incidents, &bytes);
 	for (size_t i = 0; i < n; i++) {
 		const char *why = limit_exceeded(l, incidents, bytes);
 
 		if (!why || v[i].why || v[i].rank == RANK_NEWEST)
 			continue;
-		choose_one(&v[i], why, &incidents, &bytes);
+		choose_incident(&v[i], why, &incidents, &bytes);
 	}
 }
 
@@ -302,10 +302,10 @@ static size_t list_kept(const struct base_scan *s, struct kept *v, uint64_t now,
 		return 0;
 	for (size_t i = 0; i < n; i++)
 		read_kept(s, now, &v[i]);
-	qsort(v, n, sizeof(*v), by_time);
-	rank_all(v, n);
+	qsort(v, n, sizeof(*v), compare_kept_times);
+	rank_incidents(v, n);
 	apply_session_quotas(v, n, l);
-	qsort(v, n, sizeof(*v), by_rank);
+	qsort(v, n, sizeof(*v), compare_removal_ranks);
 	return n;
 }
 

@@ -11,14 +11,15 @@
 #include "rules/constants.h"
 #include "rules/units.h"
 
-static void set_string(struct trigger_arg *a, const __u64 *val)
+static void set_arg_string(struct trigger_arg *a, const __u64 *val)
 {
 	a->is_text = true;
 	memcpy(a->text, val, FRBPF_COMM_LEN);
 	a->text[FRBPF_COMM_LEN] = '\0';
 }
 
-static void set_number(struct trigger_arg *a, int64_t v, const struct constant *symbols, bool bits)
+static void set_arg_number(struct trigger_arg *a, int64_t v, const struct constant *symbols,
+			   bool bits)
 {
 	const char *name = symbols && !bits ? constant__name(symbols, v) : NULL;
 
@@ -42,8 +43,8 @@ static void set_address(struct trigger_arg *a, int family, const __u64 *val)
 		a->text[0] = '\0';
 }
 
-static void set_value(struct trigger_arg *a, enum expr_type type, const __u64 *val,
-		      const struct expr_field_desc *f)
+static void set_arg_value(struct trigger_arg *a, enum expr_type type, const __u64 *val,
+			  const struct expr_field_desc *f)
 {
 	switch (type) {
 	case EXPR_STRING:
@@ -51,7 +52,7 @@ static void set_value(struct trigger_arg *a, enum expr_type type, const __u64 *v
 	case EXPR_EXE:
 	case EXPR_NAME:
 	case EXPR_TEXT:
-		set_string(a, val);
+		set_arg_string(a, val);
 		break;
 	case EXPR_DEVICE:
 		a->is_text = true;
@@ -74,7 +75,7 @@ static void set_value(struct trigger_arg *a, enum expr_type type, const __u64 *v
 			set_address(a, AF_INET6, val);
 		break;
 	case EXPR_NUMBER:
-		set_number(a, val[0], f ? f->symbols : NULL, f && f->bits);
+		set_arg_number(a, val[0], f ? f->symbols : NULL, f && f->bits);
 		break;
 	}
 }
@@ -99,7 +100,7 @@ static size_t add_fields(const struct frbpf_trigger *t, struct trigger_arg *ret,
 		    !is_there(t, f->field))
 			continue;
 		ret[n] = (struct trigger_arg){ .name = f->name };
-		set_value(&ret[n++], f->type, t->args[f->field - FRBPF_FIELD_ARG], f);
+		set_arg_value(&ret[n++], f->type, t->args[f->field - FRBPF_FIELD_ARG], f);
 	}
 	return n;
 }
@@ -114,19 +115,26 @@ static size_t add_named(const struct frbpf_trigger *t, const struct rule_args *a
 		if (!arg->bound)
 			continue;
 		ret[n] = (struct trigger_arg){ .name = arg->name };
-		set_value(&ret[n++], arg->type, t->args[arg->slot],
-			  arg->symbols ? &(struct expr_field_desc){ .symbols = arg->symbols }
-				       : NULL);
+		set_arg_value(&ret[n++], arg->type, t->args[arg->slot],
+			      arg->symbols ? &(struct expr_field_desc){ .symbols = arg->symbols }
+					   : NULL);
 	}
 	return n;
 }
 
 /* Add the path or file of a system call, or the string that rules looked at. */
-static size_t add_text(const struct frbpf_trigger *t, struct trigger_arg *ret, size_t n)
+static size_t add_arg_text(const struct frbpf_trigger *t, struct trigger_arg *ret, size_t n)
 {
-	static const char *const names[] = { NULL,	    "path",	 "str(arg0)", "str(arg1)",
-					     "str(arg2)", "str(arg3)", "str(arg4)", "str(arg5)",
-					     "str(arg6)", "str(arg7)",
+	static const char *const names[] = { NULL,
+					     "path",
+					     "str(arg0)",
+					     "str(arg1)",
+					     "str(arg2)",
+					     "str(arg3)",
+					     "str(arg4)",
+					     "str(arg5)",
+					     "str(arg6)",
+					     "str(arg7)",
 					     [FRBPF_TEXT_FILE] = "file" };
 
 	if (!t->text_is || t->text_is >= ARRAY_SIZE(names))
@@ -150,7 +158,7 @@ size_t trigger_args__get(const struct incident_trigger *it,
 		return 0;
 	n = add_fields(&it->t, ret, 0);
 	n = it->rule ? add_named(&it->t, &it->rule->args, ret, n) : n;
-	return add_text(&it->t, ret, n);
+	return add_arg_text(&it->t, ret, n);
 }
 
 char *trigger_args__format(const struct incident_trigger *it, char *buf, size_t size)
@@ -218,7 +226,8 @@ static int add_call_result(struct buf *b, const struct frbpf_trigger *t)
 	if (t->ret >= 0 || t->ret < -MAX_ERRNO)
 		return buf__printf(b, " = %lld", t->ret);
 	error = constant__name(symbols_errno, -t->ret);
-	return error ? buf__printf(b, " = -1 %s", error) : buf__printf(b, " = -1 errno %lld", -t->ret);
+	return error ? buf__printf(b, " = -1 %s", error)
+		     : buf__printf(b, " = -1 errno %lld", -t->ret);
 }
 
 int call_text__add(struct buf *b, const struct incident_trigger *it)

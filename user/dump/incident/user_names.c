@@ -28,7 +28,7 @@ struct user_names {
 	struct asked *first;
 };
 
-static int kind_of(const struct map *map)
+static int frame_file_kind(const struct map *map)
 {
 	switch (symbols__source(map->file->name)) {
 	case SYMBOLS_FILE: /* without a build id, the file at that path may be another one */
@@ -79,7 +79,7 @@ static struct asked *find_or_make(struct user_names *names, int kind, uint32_t p
 int user_names__add(struct user_names **names, uint32_t pid, const struct map *map, uint64_t at,
 		    size_t stack, size_t frame)
 {
-	int kind = kind_of(map);
+	int kind = frame_file_kind(map);
 	struct asked *a;
 	uint32_t i;
 
@@ -125,8 +125,8 @@ static void take_answer(struct asked *a, const struct examine_answer *answer)
 }
 
 /* Ask for one file; again, if it names a separate debug file. */
-static int ask_one(struct asked *a, struct examiner *examiner, uint64_t deadline,
-		   struct examine_answer *answer)
+static int ask_user_names(struct asked *a, struct examiner *examiner, uint64_t deadline,
+			  struct examine_answer *answer)
 {
 	uint64_t limit = now_ns() + FILE_WAIT;
 	int err;
@@ -152,7 +152,7 @@ bool user_names__ask(struct user_names *names, struct examiner *examiner, uint64
 	bool all = answer;
 
 	for (struct asked *a = names->first; a && answer; a = a->next)
-		all &= !ask_one(a, examiner, deadline, answer);
+		all &= !ask_user_names(a, examiner, deadline, answer);
 	return all;
 }
 

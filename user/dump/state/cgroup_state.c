@@ -272,7 +272,7 @@ static void add_pressures(json_t *state, int root, const char *path)
 }
 
 /* Is @word in the list "cpu,cpuacct" of @len bytes? */
-static bool in_list(const char *list, size_t len, const char *word)
+static bool controller_in_list(const char *list, size_t len, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -299,7 +299,7 @@ static bool find_path(const char *lines, const char *controller, char path[stati
 		colon = list ? strchr(list + 1, ':') : NULL;
 		if (!colon)
 			return false;
-		if (controller ? !in_list(list + 1, colon - list - 1, controller)
+		if (controller ? !controller_in_list(list + 1, colon - list - 1, controller)
 			       : strncmp(line, "0::", 3) != 0)
 			continue;
 		len = strcspn(colon + 1, "\n");

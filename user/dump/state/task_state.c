@@ -288,7 +288,7 @@ static uint64_t ticks_at(uint64_t time)
 }
 
 /* Open the directory of task @tid in /proc. -ESRCH: the task did not exist at @time. */
-static int open_at(pid_t tid, uint64_t time, struct proc_stat *ret)
+static int open_task_file(pid_t tid, uint64_t time, struct proc_stat *ret)
 {
 	int dir = proc_file__open_task(tid);
 
@@ -361,7 +361,7 @@ int task_state__read(const struct cgroup_roots *roots, pid_t tid, uint64_t time,
 {
 	_cleanup_free_ char *lines = malloc(LINES_MAX);
 	struct proc_stat s;
-	_cleanup_close_ int dir = open_at(tid, time, &s);
+	_cleanup_close_ int dir = open_task_file(tid, time, &s);
 	uint64_t now = now_ns();
 	json_t *o;
 
@@ -385,7 +385,7 @@ int task_state__read(const struct cgroup_roots *roots, pid_t tid, uint64_t time,
 int task_state__command(struct examiner *e, pid_t tid, uint64_t time, json_t **ret)
 {
 	struct proc_stat s;
-	_cleanup_close_ int dir = open_at(tid, time, &s);
+	_cleanup_close_ int dir = open_task_file(tid, time, &s);
 	char text[COMMAND_MAX];
 	ssize_t len;
 
@@ -410,7 +410,7 @@ int task_state__command(struct examiner *e, pid_t tid, uint64_t time, json_t **r
 int task_state__more(struct examiner *e, pid_t tid, uint64_t time, bool pending, json_t **ret)
 {
 	struct proc_stat s;
-	_cleanup_close_ int dir = open_at(tid, time, &s);
+	_cleanup_close_ int dir = open_task_file(tid, time, &s);
 	json_t *o, *part;
 
 	if (dir < 0)

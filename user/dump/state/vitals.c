@@ -169,7 +169,7 @@ static void parse_pressure(const char *text, struct vitals_sample *ret, enum vit
 /* ---- reading ---- */
 
 /* Read a file from its beginning; "": it cannot be read. */
-static const char *read_again(struct vitals *v, int file)
+static const char *read_proc_again(struct vitals *v, int file)
 {
 	size_t len = 0;
 	ssize_t n;
@@ -189,14 +189,14 @@ static void take_sample(struct vitals *v)
 {
 	struct vitals_sample s = { .time = now_ns() };
 
-	vitals__parse_stat(read_again(v, FILE_STAT), v->ticks, &s);
-	vitals__parse_loadavg(read_again(v, FILE_LOADAVG), &s);
-	vitals__parse_vmstat(read_again(v, FILE_VMSTAT), &s);
-	vitals__parse_diskstats(read_again(v, FILE_DISKSTATS), &s);
-	vitals__parse_net_dev(read_again(v, FILE_NET), &s);
-	parse_pressure(read_again(v, FILE_CPU), &s, VITAL_CPU_SOME, 0);
-	parse_pressure(read_again(v, FILE_MEMORY), &s, VITAL_MEMORY_SOME, VITAL_MEMORY_FULL);
-	parse_pressure(read_again(v, FILE_IO), &s, VITAL_IO_SOME, VITAL_IO_FULL);
+	vitals__parse_stat(read_proc_again(v, FILE_STAT), v->ticks, &s);
+	vitals__parse_loadavg(read_proc_again(v, FILE_LOADAVG), &s);
+	vitals__parse_vmstat(read_proc_again(v, FILE_VMSTAT), &s);
+	vitals__parse_diskstats(read_proc_again(v, FILE_DISKSTATS), &s);
+	vitals__parse_net_dev(read_proc_again(v, FILE_NET), &s);
+	parse_pressure(read_proc_again(v, FILE_CPU), &s, VITAL_CPU_SOME, 0);
+	parse_pressure(read_proc_again(v, FILE_MEMORY), &s, VITAL_MEMORY_SOME, VITAL_MEMORY_FULL);
+	parse_pressure(read_proc_again(v, FILE_IO), &s, VITAL_IO_SOME, VITAL_IO_FULL);
 	v->ring[v->n++ % SAMPLES] = s;
 }
 
@@ -276,7 +276,7 @@ void vitals__free(struct vitals *v)
 /* ---- the manifest ---- */
 
 /* A counter falls when its device is removed. */
-static json_int_t value_of(const struct vitals_sample *v, size_t i, enum vital k)
+static json_int_t vital_value(const struct vitals_sample *v, size_t i, enum vital k)
 {
 	if (k >= VITAL_COUNTERS)
 		return v[i].v[k];
@@ -290,7 +290,7 @@ static json_t *column_of(const struct vitals_sample *v, size_t n, enum vital k)
 	bool any = false;
 
 	for (size_t i = 1; i < n; i++) {
-		json_int_t value = value_of(v, i, k);
+		json_int_t value = vital_value(v, i, k);
 
 		any |= value != 0;
 		json_array_append_new(list, json_integer(value));

@@ -178,12 +178,12 @@ static bool sighting__read(const struct sched_ids *ids, struct page_set *pages,
 	       format_field__number(&f->prev_state, raw, size, &ret->state);
 }
 
-static bool is_inside(const struct suspect *s, uint64_t time)
+static bool time_in_wait(const struct suspect *s, uint64_t time)
 {
 	return time > s->begin && time < s->end;
 }
 
-static bool is_out(const struct suspect *s, const struct sighting *g)
+static bool subject_switched_out(const struct suspect *s, const struct sighting *g)
 {
 	return g->event == SWITCH && g->tid == s->it->t.subject.tid;
 }
@@ -191,7 +191,7 @@ static bool is_out(const struct suspect *s, const struct sighting *g)
 /* Learn the tid that events use for the subject. */
 static void suspect__number(struct suspect *s, const struct sighting *g)
 {
-	if (!s->numbered && is_inside(s, g->time) && is_out(s, g)) {
+	if (!s->numbered && time_in_wait(s, g->time) && subject_switched_out(s, g)) {
 		s->number = g->prev;
 		s->numbered = true;
 	}
@@ -199,9 +199,9 @@ static void suspect__number(struct suspect *s, const struct sighting *g)
 
 static void suspect__note(struct suspect *s, const struct sighting *g)
 {
-	if (!s->numbered || !is_inside(s, g->time))
+	if (!s->numbered || !time_in_wait(s, g->time))
 		return;
-	if (is_out(s, g)) {
+	if (subject_switched_out(s, g)) {
 		if (s->was_in || s->was_out)
 			incident_trigger__contradict(s->it, g->time);
 		s->was_out = true;
@@ -306,9 +306,9 @@ static void suspect__judge_moves(struct suspect *s, const struct dump_result *re
 
 	if (!moves__last(res->moves, s->it->t.subject.tid, &m))
 		return;
-	if (is_inside(s, m.before_out) && is_inside(s, m.out))
+	if (time_in_wait(s, m.before_out) && time_in_wait(s, m.out))
 		incident_trigger__contradict(s->it, m.out);
-	if (s->of_cpu && is_inside(s, m.slept) && is_inside(s, m.woken))
+	if (s->of_cpu && time_in_wait(s, m.slept) && time_in_wait(s, m.woken))
 		incident_trigger__contradict(s->it, m.woken);
 }
 

@@ -32,8 +32,8 @@ void probe_reader__rest(void)
 }
 
 /* Ask; once more if the parser died: it may have used up its CPU time on other files. */
-static int ask_twice(struct examine_request *r, int fd, uint64_t deadline,
-		     struct examine_head *ret_head, struct buf *body)
+static int ask_reader_twice(struct examine_request *r, int fd, uint64_t deadline,
+			    struct examine_head *ret_head, struct buf *body)
 {
 	int err = examiner__ask_file(examiner, r, fd, deadline, ret_head, body);
 
@@ -44,7 +44,7 @@ static int ask_twice(struct examine_request *r, int fd, uint64_t deadline,
 static int ask_reader(struct examine_request *r, int fd, uint64_t deadline,
 		      struct examine_head *ret_head, struct buf *body)
 {
-	int err = ask_twice(r, fd, deadline, ret_head, body);
+	int err = ask_reader_twice(r, fd, deadline, ret_head, body);
 
 	if (err || ret_head->error != -EAGAIN)
 		return err;
@@ -52,7 +52,7 @@ static int ask_reader(struct examine_request *r, int fd, uint64_t deadline,
 		return -EBADMSG;
 	r->id = ret_head->id;
 	memcpy(r->link, ret_head->link, sizeof(r->link));
-	err = ask_twice(r, fd, deadline, ret_head, body);
+	err = ask_reader_twice(r, fd, deadline, ret_head, body);
 	return err ?: ret_head->error == -EAGAIN ? -EBADMSG : 0;
 }
 

@@ -199,7 +199,7 @@ static bool take_size(const char **p, struct operand *o)
 
 /* ---- operands ---- */
 
-static bool is_in(struct operand *o, enum frbpf_sdt_kind kind)
+static bool set_operand_place(struct operand *o, enum frbpf_sdt_kind kind)
 {
 	o->kind = kind;
 	return kind != FRBPF_SDT_MEM || o->n == (int32_t)o->n;
@@ -210,12 +210,12 @@ static bool is_in(struct operand *o, enum frbpf_sdt_kind kind)
 static bool take_operand(const char **p, struct operand *o)
 {
 	if (take_char(p, '$'))
-		return take_number(p, &o->n) && is_in(o, FRBPF_SDT_CONST);
+		return take_number(p, &o->n) && set_operand_place(o, FRBPF_SDT_CONST);
 	if (take_char(p, '%'))
-		return take_reg(p, &o->reg) && is_in(o, FRBPF_SDT_REG);
+		return take_reg(p, &o->reg) && set_operand_place(o, FRBPF_SDT_REG);
 	take_number(p, &o->n);
 	return take_char(p, '(') && take_char(p, '%') && take_reg(p, &o->reg) &&
-	       take_char(p, ')') && is_in(o, FRBPF_SDT_MEM);
+	       take_char(p, ')') && set_operand_place(o, FRBPF_SDT_MEM);
 }
 
 #elif defined(__aarch64__)
@@ -231,12 +231,12 @@ static bool take_operand(const char **p, struct operand *o)
 			if (!take_number(p, &o->n))
 				return false;
 		}
-		return take_char(p, ']') && is_in(o, FRBPF_SDT_MEM);
+		return take_char(p, ']') && set_operand_place(o, FRBPF_SDT_MEM);
 	}
 	if (isalpha((unsigned char)**p))
-		return take_reg(p, &o->reg) && is_in(o, FRBPF_SDT_REG);
+		return take_reg(p, &o->reg) && set_operand_place(o, FRBPF_SDT_REG);
 	take_char(p, '#');
-	return take_number(p, &o->n) && is_in(o, FRBPF_SDT_CONST);
+	return take_number(p, &o->n) && set_operand_place(o, FRBPF_SDT_CONST);
 }
 
 #endif

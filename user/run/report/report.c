@@ -49,7 +49,7 @@ static void annotate_github(const struct report_texts *t)
 		add_step_summary(&t->markdown, summary);
 }
 
-static bool is_set(const char *name)
+static bool env_is_true(const char *name)
 {
 	const char *v = getenv(name);
 
@@ -63,7 +63,7 @@ bool report__gitlab_place(const char *folder, const char **ret_url, const char *
 
 	while (len > 1 && project[len - 1] == '/')
 		len--;
-	if (!is_set("GITLAB_CI") || !url || !len || strncmp(folder, project, len) != 0 ||
+	if (!env_is_true("GITLAB_CI") || !url || !len || strncmp(folder, project, len) != 0 ||
 	    folder[len] != '/')
 		return false;
 	*ret_url = url;
@@ -79,7 +79,7 @@ int report_texts__write(const struct report_texts *t, int fd, bool ci, struct er
 	code = code ?: write_file(fd, "summary.md", &t->markdown, err);
 	if (!code && ci && t->gitlab.len)
 		code = write_file(fd, "gl-annotations.json", &t->gitlab, err);
-	if (ci && is_set("GITHUB_ACTIONS"))
+	if (ci && env_is_true("GITHUB_ACTIONS"))
 		annotate_github(t);
 	return code;
 }
