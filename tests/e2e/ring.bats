@@ -66,9 +66,9 @@ first_sample() { # DUMP
 	cpus=$(getconf _NPROCESSORS_ONLN)
 	ring_rules $((cpus * (2048 + 2112)))K
 	frbpf_load
-	wait_until 15 grep -q "session 'clock': ring = 4s wants" "$BASE/output" || fail "$(cat "$BASE/output")"
+	wait_until 15 grep -q "session 'clock': ring = 4s needs" "$BASE/output" || fail "$(cat "$BASE/output")"
 	(($(session .ring_bytes) * 2 * cpus <= cpus * 2 * 1024 * 1024))
-	[[ $(session .notice) == "ring = 4s wants "*"max-memory is "* ]]
+	[[ $(session .notice) == "ring = 4s needs "*"max-memory ("* ]]
 }
 
 @test "ring = T: without room for old and new rings the old ones continue" {

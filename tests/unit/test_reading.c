@@ -152,9 +152,9 @@ static void it_may_die(void **state)
 	json_t *j;
 
 	assert_int_equal(reading__run(die, NULL, SECONDS, -1, &err, &j), -EIO);
-	assert_non_null(strstr(err.msg, "the reading process died"));
+	assert_non_null(strstr(err.msg, "the process that read the recording died"));
 	assert_int_equal(reading__run(loop, NULL, SECONDS, -1, &err, &j), -EIO);
-	assert_string_equal(err.msg, "reading took more than 60 s of CPU time");
+	assert_string_equal(err.msg, "reading the recording took more than 60 s of CPU time");
 	if (IS_SANITIZED)
 		return;
 	assert_int_equal(reading__run(take_memory, NULL, SECONDS, -1, &err, &j), 0);

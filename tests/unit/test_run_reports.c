@@ -551,24 +551,34 @@ static void test_unread(void **state)
 	struct sample s;
 
 	make_sample(&s);
-	snprintf(s.o.unread, sizeof(s.o.unread), "the reading process died");
+	snprintf(s.o.unread, sizeof(s.o.unread), "the process that read the recording died");
 	assert_int_equal(report_markdown(&s.o, &b), 0);
-	assert_non_null(strstr(b.data, "\nFindings of the dumps are missing here: the reading process died\n"));
+	assert_non_null(strstr(b.data, "\nFindings of the dumps are missing here: the process that "
+				       "read the recording died\n"));
 	buf__free(&b);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exit_status),  cmocka_unit_test(test_contradicted),
-		cmocka_unit_test(test_percentiles),  cmocka_unit_test(test_percentiles_in_order),
-		cmocka_unit_test(test_xml),	     cmocka_unit_test(test_markdown),
-		cmocka_unit_test(test_github),	     cmocka_unit_test(test_shell),
-		cmocka_unit_test(test_worst),	     cmocka_unit_test(test_stacks),
-		cmocka_unit_test(test_json),	     cmocka_unit_test(test_junit),
-		cmocka_unit_test(test_table),	     cmocka_unit_test(test_annotations),
-		cmocka_unit_test(test_not_recorded), cmocka_unit_test(test_findings),
-		cmocka_unit_test(test_false_findings), cmocka_unit_test(test_unread),
+		cmocka_unit_test(test_exit_status),
+		cmocka_unit_test(test_contradicted),
+		cmocka_unit_test(test_percentiles),
+		cmocka_unit_test(test_percentiles_in_order),
+		cmocka_unit_test(test_xml),
+		cmocka_unit_test(test_markdown),
+		cmocka_unit_test(test_github),
+		cmocka_unit_test(test_shell),
+		cmocka_unit_test(test_worst),
+		cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_junit),
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_annotations),
+		cmocka_unit_test(test_not_recorded),
+		cmocka_unit_test(test_findings),
+		cmocka_unit_test(test_false_findings),
+		cmocka_unit_test(test_unread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

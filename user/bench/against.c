@@ -38,8 +38,8 @@ static bool machine_explains(struct comparison *c, const struct metric *m, const
 			 c->slower);
 	else if (r->ratio.low <= limit * felt)
 		snprintf(c->why, sizeof(c->why),
-			 "the machine may be slower: by what %s shows, %.2f times for a program "
-			 "that uses the caches",
+			 "the machine may be slower: as %s shows, %.2f times for a program that "
+			 "uses the caches",
 			 c->felt_in, c->felt);
 	else
 		return false;
@@ -57,7 +57,8 @@ static bool machine_hides(const struct maker *k, const struct metric *m)
 		return false;
 	if (!sides__enough_quiet(&k->sides, k->sides.before, m->disturbed_as))
 		snprintf(c->why, sizeof(c->why),
-			 "the baseline was: %zu of its %zu runs were undisturbed: record it again",
+			 "others disturbed the baseline: only %zu of its %zu runs were "
+			 "undisturbed; record it again",
 			 c->quiet_before, c->n_before);
 	else if (slowed_ratio(c, m, c->faster) > 1 + c->tolerance)
 		snprintf(c->why, sizeof(c->why),

@@ -212,7 +212,7 @@ int run_summary__read(int dir, struct err *err, struct run_summary *ret)
 	s.incidents = json_object_get(s.root, "incidents");
 	if (!json_is_object(command) || !json_is_array(s.rules) || !json_is_array(s.incidents)) {
 		json_decref(s.root);
-		return err_set(err, -EINVAL, "summary.json: something is missing");
+		return err_set(err, -EINVAL, "summary.json: a field is missing");
 	}
 	*ret = s;
 	return 0;

@@ -118,8 +118,7 @@ static bool judge_always(const struct rule_conf *rule, const struct live_rule *l
 	if (!rule->when.silence || !live->has_seen || live->seen.matched || !live->counted.matched)
 		return false;
 	diags__warn(d, rule->src, rule->when_span,
-		    "this always fires, by what was measured: nothing that it waits for came in %s",
-		    a);
+		    "as measured, this always fires: in %s, nothing that it waits for came", a);
 	return true;
 }
 
@@ -135,8 +134,8 @@ static bool judge_learning(const struct rule_conf *rule, uint64_t seen, uint64_t
 	    to_come * 2 >= (double)when_learn__least(learn))
 		return false;
 	diags__warn(d, rule->src, rule->when_span,
-		    "this never fires, by what was measured: some %.0f values come in %s, and it "
-		    "learns from %llu; set a longer 'learn', or a lower percentile",
+		    "as measured, this never fires: about %.0f values come in %s, and it needs "
+		    "%llu to learn from; set a longer 'learn', or a lower percentile",
 		    to_come, units__format_duration(learn->window, a, sizeof(a)),
 		    (unsigned long long)when_learn__least(learn));
 	return true;
@@ -152,8 +151,8 @@ static bool judge_threshold(const struct rule_conf *rule, const struct live_rule
 	    rule->when.share.window > ns)
 		return false;
 	diags__warn(d, rule->src, rule->when_span,
-		    "this never fires, by what was measured: the largest of %llu values in %s is "
-		    "%s, and the threshold is %llu times that",
+		    "as measured, this never fires: the largest of %llu values in %s is %s, and "
+		    "the threshold is %llu times that",
 		    (unsigned long long)live->seen.matched,
 		    units__format_duration(ns, a, sizeof(a)),
 		    units__format_duration(largest, b, sizeof(b)),
@@ -208,8 +207,7 @@ static void measured__judge(const struct ruleset *rs, const struct live_rule *li
 			continue;
 		ret[i] = MEASURED_NEVER;
 		diags__warn(d, rule->src, part->at,
-			    "this never fires, by what was measured, as rule %s does not",
-			    part->name);
+			    "as measured, this never fires, because rule %s does not", part->name);
 	}
 }
 
@@ -304,11 +302,12 @@ static json_t *json_left_out(const struct check *c, const struct err *no_tracefs
 							   c->rs->rules[i].name, no_tracefs->msg));
 	}
 	if (c->rs && c->rs->n_rules && !c->opts->live)
-		json_array_append_new(list, json_string("whether this kernel takes the programs of "
-							"the sources: --live tells"));
+		json_array_append_new(list, json_string("whether this kernel accepts the programs "
+							"of the sources: --live tests it"));
 	if (c->rs)
-		json_array_append_new(list, json_string("whether the events of sessions can be "
-							"opened: load tells"));
+		json_array_append_new(
+			list,
+			json_string("whether the events of sessions can be opened: load tests it"));
 	return list;
 }
 

@@ -300,7 +300,7 @@ static int print_text(const json_t *catalog, const char *glob)
 	if (json_array_size(events) || !glob)
 		return EXIT_DONE;
 	log_error("no event or source matches '%s'%s", glob,
-		  strpbrk(glob, "*?[") ? "" : ": in a glob, * stands for anything");
+		  strpbrk(glob, "*?[") ? "" : ": in a glob, * matches anything");
 	return EXIT_FAILED;
 }
 
@@ -401,7 +401,7 @@ const struct command cmd_events = {
 	.name = "events",
 	.run = run_events,
 	.usage = "[-v] [--json] [--options | GLOB]",
-	.summary = "what may stand in `when` and in -e here",
+	.summary = "what can be used in `when` and in -e here",
 	.help = "The second column says where a name can be used: in `when` of a rule, in -e of\n"
 		"a session, or both. GLOB is matched against the whole name: 'sched:*',\n"
 		"'*cache*'. Without root, tracepoints may be missing; then a message says so.\n"

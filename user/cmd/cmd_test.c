@@ -83,7 +83,7 @@ static void print_limits(const struct trial_rule *r, const struct retrace_result
 		printf("  unknown:  %" PRIu64 " more may match; recordings do not tell %s\n", maybe,
 		       trial_rule__fields(r, r->doubtful, text, sizeof(text))[0]
 			       ? text
-			       : "what these calls waited at");
+			       : "on what these calls waited");
 	if (result->open && !r->conf->when.pending)
 		printf("  unknown:  %" PRIu64 " of its source had lasted longer, and had not ended "
 		       "when the recordings did: up to %s\n",

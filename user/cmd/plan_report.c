@@ -272,7 +272,7 @@ static void print_programs(const json_t *programs, bool rules_only)
 {
 	printf("  programs:   ");
 	if (rules_only)
-		printf("none: those of the rules that it is about");
+		printf("none: it uses those of the rules that it names");
 	else if (json_array_size(programs))
 		printf("%zu: ", json_array_size(programs));
 	else

@@ -400,18 +400,16 @@ static bool check_bench(const struct parser *p)
 	if (!o->run.command)
 		return wrong_usage(p, "no command: give one after --");
 	if (o->force && !o->save_baseline)
-		return wrong_usage(p, "--force is about --save-baseline, which is not given");
+		return wrong_usage(p, "--force needs --save-baseline");
 	if (o->strict && !o->baseline && !o->against)
-		return wrong_usage(
-			p, "--strict is about --baseline and --against, and neither is given");
+		return wrong_usage(p, "--strict needs --baseline or --against");
 	if (!o->repeat && !compared)
 		return wrong_usage(p,
 				   "--repeat, --baseline, --save-baseline or --against is needed; "
 				   "`frbpf run` records once");
 	if (o->against && (o->baseline || o->save_baseline))
-		return wrong_usage(p,
-				   "--against compares two commands that are run in turns: without "
-				   "--baseline and --save-baseline");
+		return wrong_usage(p, "--against excludes --baseline and --save-baseline: it "
+				      "compares two commands that are run in turns");
 	if (o->against && o->repeat && o->repeat < SERIES_PAIRS_LEAST)
 		return wrong_usage(p, "--repeat: a comparison needs 8 pairs of runs or more");
 	if (compared && o->repeat && o->repeat < SERIES_LEAST)
@@ -426,9 +424,9 @@ static bool check_run(const struct parser *p)
 	if (!o->command && o->scope == RUN_TREE)
 		return wrong_usage(p, "no command: give one after --, or -a, -p or --cgroup");
 	if (!o->command && o->as_user)
-		return wrong_usage(p, "--user is about a command, and none is given");
+		return wrong_usage(p, "--user needs a command to run");
 	if (!o->command && o->optional)
-		return wrong_usage(p, "--optional is about a command, and none is given");
+		return wrong_usage(p, "--optional needs a command to run");
 	return true;
 }
 

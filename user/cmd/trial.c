@@ -213,7 +213,8 @@ static int rule_bind_arg(struct trial_rule *r, const struct rule_arg *arg, const
 		return err;
 	if (err) {
 		r->never_known |= ARG(arg->slot);
-		rule_note(r, "%s: only the kernel knows what it is compared with", arg->name);
+		rule_note(r, "%s: only the running kernel can resolve what it is compared with",
+			  arg->name);
 	} else {
 		snprintf(r->fields[arg->slot], sizeof(r->fields[0]), "%s", field.name);
 		if (strcmp(field.name, name))
@@ -281,12 +282,12 @@ static int rule_want_span(struct trial_rule *r, struct span_target *t, struct re
 static const char *rule_cannot(const struct when *when)
 {
 	if (when->learn.percentile)
-		return "its threshold follows what the kernel saw before";
+		return "its threshold depends on values from before the recording";
 	if (when->source == FRBPF_SOURCE_PROBE_SPAN)
-		return "recordings do not tell when places in programs were reached";
+		return "recordings do not contain hits of probes in programs";
 	if (when->share.window && when->share.per == FRBPF_PER_CGROUP)
-		return "its share is of each cgroup, and recordings do not tell cgroups: try it "
-		       "per process";
+		return "its share is per cgroup, and recordings do not contain cgroups: try it per "
+		       "process";
 	return NULL;
 }
 
@@ -460,7 +461,7 @@ static void rule_conclude(struct trial_rule *r)
 		snprintf(r->cannot, sizeof(r->cannot), "no recording has every hit of %.160s",
 			 lacks);
 	else
-		snprintf(r->cannot, sizeof(r->cannot), "no event of a recording tells of '%s'",
+		snprintf(r->cannot, sizeof(r->cannot), "no event of a recording shows '%s'",
 			 when__source_name(r->conf->when.source));
 }
 

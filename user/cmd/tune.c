@@ -139,13 +139,13 @@ enum tune_how tune_ladder__find_share(const struct tune_step *steps, uint64_t ns
 const char *tune_source__refusal(const struct when *when, bool has_if)
 {
 	if (when->source == FRBPF_SOURCE_RULES)
-		return "is about other rules: measure the source of each";
+		return "combines other rules: measure the source of each";
 	if (when->silence)
-		return "is about what does not come, which is not measured" TRY_LIVE;
+		return "fires when nothing comes, which has no duration to measure" TRY_LIVE;
 	if (when->source == FRBPF_SOURCE_PSI)
 		return "is a sum that the kernel makes, not a duration of single events" TRY_LIVE;
 	if (when->fails)
-		return "is about errors, not a duration" TRY_LIVE;
+		return "fires on errors, which have no duration" TRY_LIVE;
 	if (when->hit && (when->source == FRBPF_SOURCE_UPROBE || when->source == FRBPF_SOURCE_APP))
 		return "is an event; with a threshold, such as > 1ms, it is a duration";
 	if (when->hit)

@@ -203,9 +203,9 @@ static int sum_memory(struct active_set *g, struct active_set *old,
 			need, max);
 	if (g->memory + others > g->max_memory)
 		return err_set(err, -EBUSY,
-			       "the sessions need %s, and those before them hold %s until the "
-			       "incidents under way are written and rings are resized, together "
-			       "more than max-memory, which is %s: try again then",
+			       "the new sessions need %s and the old ones still use %s, together "
+			       "more than max-memory, which is %s: try again when the incidents "
+			       "under way are written and rings are resized",
 			       need, held, max);
 	return 0;
 }

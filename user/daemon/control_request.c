@@ -133,8 +133,8 @@ static int check_peer(int fd, const char *path, pid_t *ret_pid, struct err *err)
 			       strerror(errno));
 	if (cred.uid != 0 && cred.uid != geteuid())
 		return err_set(err, -EPERM,
-			       "%s: the daemon there runs as uid %u, neither root nor us: ask it "
-			       "as that user",
+			       "%s: the daemon there runs as uid %u, neither root nor you: run the "
+			       "command as that user",
 			       path, cred.uid);
 	*ret_pid = cred.pid;
 	return 0;

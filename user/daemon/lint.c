@@ -45,8 +45,8 @@ static void check_threshold(const struct linter *l, const struct rule_conf *rule
 	if (rule->pre >= rule->when.threshold || !find_rule_key(l->rs, rule, "pre", &span))
 		return;
 	diags__warn(l->d, l->rs->config->src, span,
-		    "what fires this rule lasts longer than %s: a dump of the last %s never has "
-		    "its beginning",
+		    "a match of this rule takes longer than %s: a dump of the last %s never has "
+		    "its beginning; set a longer pre",
 		    units__format_duration(rule->when.threshold, threshold, sizeof(threshold)),
 		    units__format_duration(rule->pre, pre, sizeof(pre)));
 }
@@ -91,11 +91,11 @@ static bool check_window(const struct linter *l, const struct rule_conf *rule, c
 		return true;
 	units__format_duration(most, text, sizeof(text));
 	if (strcmp(key, "post") == 0)
-		diags__warn(
-			l->d, l->rs->config->src, span,
-			"the rings of session '%s' hold %s of a busy CPU at most: by then they "
-			"have overwritten what fired the rule; use a shorter post or a larger -m",
-			name, text);
+		diags__warn(l->d, l->rs->config->src, span,
+			    "the rings of session '%s' hold at most %s of a busy CPU: when 'post' "
+			    "is over, the event that fired the rule is overwritten; use a shorter "
+			    "post or a larger -m",
+			    name, text);
 	else
 		diags__warn(l->d, l->rs->config->src, span,
 			    "the rings of session '%s' hold %s of a busy CPU at most, pre and post "
@@ -191,7 +191,7 @@ static void check_subject(const struct linter *l, const struct rule_conf *rule)
 		diags__warn(l->d, l->rs->config->src, span,
 			    "'%s' has no subject: its comm, pid and so on are empty; %s",
 			    when__source_name(rule->when.source),
-			    i ? "this is one for all"
+			    i ? "all matches share this limit"
 			      : "current.comm is the task that was interrupted");
 	}
 }

@@ -87,15 +87,16 @@ static int session_command__check(struct diags *d, const struct source_text *src
 				  char *const *command)
 {
 	if (is_perf_record(command))
-		return diags__error(d, src, span,
-				    "a line has only what follows `perf record`: leave that out");
+		return diags__error(
+			d, src, span,
+			"a line has only what follows `perf record`: remove `perf record`");
 	if (!has_program(command[0]))
 		return no_program(d, src, span, command[0]);
 	for (size_t i = 1; command[i]; i++)
 		if (is_shell_word(command[i]))
 			return diags__warn(d, src, span,
-					   "no shell reads this line: '%s' is an argument of %s; "
-					   "a shell is run by sh -c '...'",
+					   "no shell reads this line: '%s' becomes an argument of "
+					   "%s; to use a shell, write sh -c '...'",
 					   command[i], command[0]),
 			       0;
 	return 0;

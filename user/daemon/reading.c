@@ -44,9 +44,8 @@ int reading__begin(unsigned int seconds, const int *keep, size_t n)
 /* A signal handler. */
 static void on_cpu_limit(int sig)
 {
-	static const char why[] =
-		"frbpf: error: reading takes more CPU time than it may (an hour, or less "
-		"by a limit of this process)\n";
+	static const char why[] = "frbpf: error: reading the recordings takes more CPU time than "
+				  "the limit (an hour, or that of this process if it is lower)\n";
 
 	if (write(STDERR_FILENO, why, sizeof(why) - 1) < 0)
 		_exit(EXIT_FAILURE);
@@ -62,8 +61,8 @@ static void print_memory_limit(int status, void *arg)
 	if (!status || getrlimit(RLIMIT_DATA, &limit) || getrusage(RUSAGE_SELF, &used) ||
 	    (uint64_t)used.ru_maxrss * 1024 < limit.rlim_cur / 2)
 		return;
-	log_error("reading took %ldM of memory, and may take %lluM", used.ru_maxrss / 1024,
-		  (unsigned long long)limit.rlim_cur >> 20);
+	log_error("reading the recordings took %ldM of memory; the limit is %lluM",
+		  used.ru_maxrss / 1024, (unsigned long long)limit.rlim_cur >> 20);
 }
 
 int reading__begin_command(void)
@@ -130,12 +129,14 @@ static int read_result(int fd, uint64_t deadline, struct buf *text)
 static int describe_end(int status, unsigned int seconds, struct err *err)
 {
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
-		return err_set(err, -EIO, "reading took more than %u s of CPU time", seconds);
+		return err_set(err, -EIO, "reading the recording took more than %u s of CPU time",
+			       seconds);
 	if (WIFSIGNALED(status))
-		return err_set(err, -EIO, "the reading process died: %s",
+		return err_set(err, -EIO, "the process that read the recording died: %s",
 			       strsignal(WTERMSIG(status)));
 	if (WEXITSTATUS(status))
-		return err_set(err, -EIO, "the reading process failed with status %d",
+		return err_set(err, -EIO,
+			       "the process that read the recording failed with status %d",
 			       WEXITSTATUS(status));
 	return 0;
 }
@@ -150,11 +151,16 @@ static int finish_reading(pid_t pid, int fd, unsigned int seconds, struct err *e
 	if (code)
 		kill(pid, SIGKILL);
 	if (code == -ETIMEDOUT)
-		return err_set(err, code, "reading hung for %u s", HANGS_AFTER(seconds));
+		return err_set(
+			err, code,
+			"reading the recording took longer than %u s: is its file system hung?",
+			HANGS_AFTER(seconds));
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (code)
-		return err_set(err, code, "cannot get the result of reading: %s", strerror(-code));
+		return err_set(err, code,
+			       "cannot get the result from the process that read the recording: %s",
+			       strerror(-code));
 	return describe_end(status, seconds, err);
 }
 
@@ -166,7 +172,8 @@ static int parse_result(const struct buf *text, struct err *err, json_t **ret)
 		return -ENODATA;
 	j = json_loadb(text->data, text->len, JSON_REJECT_DUPLICATES, NULL);
 	if (!j)
-		return err_set(err, -EIO, "the reading process gave a malformed result");
+		return err_set(err, -EIO,
+			       "the process that read the recording sent a malformed result");
 	*ret = j;
 	return 0;
 }

@@ -130,8 +130,8 @@ static void note_no_ring_room(struct session *s, const struct session_conf *conf
 	char t[32], own[16], rest[16], max[16], size[16], notice[sizeof(s->notice)];
 
 	snprintf(notice, sizeof(notice),
-		 "ring = %s wants %s beside the %s in use until it has taken over, max-memory is "
-		 "%s: rings of %s hold less",
+		 "ring = %s needs %s while the %s in use are still mapped, more than max-memory "
+		 "(%s): rings of %s hold less; raise max-memory in [daemon]",
 		 units__format_duration(conf->ring, t, sizeof(t)),
 		 units__format_size(session__memory(want, s->n_cpus, false), own, sizeof(own)),
 		 units__format_size(dumper__memory_of_all(), rest, sizeof(rest)),

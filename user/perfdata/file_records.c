@@ -153,10 +153,10 @@ static int read_user_record(struct perf_file *f, const struct file_record *rec, 
 	switch (rec->h->type) {
 	case RECORD_COMPRESSED:
 	case TYPE_COMPRESSED2:
-		return perf_file__bad_record(f, rec, "compressed, which the header does not say",
-					     err);
+		return perf_file__bad_record(
+			f, rec, "it is compressed, but the header announces no compression", err);
 	case TYPE_HEADER_TRACING_DATA:
-		return perf_file__bad_record(f, rec, "it belongs into pipe mode", err);
+		return perf_file__bad_record(f, rec, "it is only valid in pipe mode", err);
 	case TYPE_AUXTRACE:
 		if (rec->h->size < 16)
 			return perf_file__bad_record(f, rec, "it is too short", err);

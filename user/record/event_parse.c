@@ -65,7 +65,7 @@ int event_parser__check_modifiers(struct event_parser *p, struct part m)
 				c);
 		precise += c == 'p';
 		if (precise > 3)
-			return PART_ERROR(p, one, "at most three p");
+			return PART_ERROR(p, one, "modifier 'p' can appear at most three times");
 		if (c != 'p' && memchr(m.s, c, i))
 			return PART_ERROR(p, one, "modifier '%c' twice: remove one", c);
 	}
@@ -321,7 +321,7 @@ static int parse_event_head(struct event_parser *p)
 	if (err || !three)
 		return err;
 	if (p->has_terms)
-		return PART_ERROR(p, third, "modifiers stand after the last '/'");
+		return PART_ERROR(p, third, "modifiers come after the last '/'");
 	if (part__cut(third, ':', &third, &more) || !third.len)
 		return PART_ERROR(p, more.len ? more : third,
 				  "modifiers are letters after the last ':'");

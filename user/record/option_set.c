@@ -163,7 +163,7 @@ int option__set_filter(struct option_parser *p, const struct option_value *v)
 	struct record_opts *o = p->opts;
 
 	if (!o->n_events)
-		return OPTION_ERROR(p, v, "a filter stands after the -e that it is for");
+		return OPTION_ERROR(p, v, "--filter must come after the -e that it applies to");
 	if (!v->len)
 		return OPTION_ERROR(p, v, "a filter is missing: for example 'prev_pid != 0'");
 	for (size_t i = p->last_events; i < o->n_events; i++) {
@@ -188,7 +188,8 @@ int option__set_exclude_perf(struct option_parser *p, const struct option_value 
 	struct record_opts *o = p->opts;
 
 	if (!o->n_events)
-		return OPTION_ERROR(p, v, "--exclude-perf stands after the -e that it is for");
+		return OPTION_ERROR(p, v,
+				    "--exclude-perf must come after the -e that it applies to");
 	for (size_t i = p->last_events; i < o->n_events; i++)
 		o->events[i].exclude_perf = true;
 	return 0;
@@ -217,12 +218,15 @@ static int option__add_delay(struct option_parser *p, const struct option_value 
 	if (units__number(text, dash ? (size_t)(dash - text) : len, &from, &why) < 0 ||
 	    (dash && units__number(dash + 1, text + len - dash - 1, &to, &why) < 0) ||
 	    from > UINT32_MAX || (dash && (to > UINT32_MAX || to <= from)))
-		return OPTION_ERROR(p, v,
-				    "a delay '%s': milliseconds such as 100, -1 for a session that "
-				    "waits to be enabled, or times such as 10-20,30-40",
-				    v->text);
+		return OPTION_ERROR(
+			p, v,
+			"'%s' is not a delay: write milliseconds such as 100, ranges such as "
+			"10-20,30-40, or -1 for a session that waits to be enabled",
+			v->text);
 	if (o->n_delay && from * NSEC_PER_MSEC < o->delay[o->n_delay - 1].to)
-		return OPTION_ERROR(p, v, "times of -D must follow each other: '%.*s' does not",
+		return OPTION_ERROR(p, v,
+				    "the ranges of -D must be in order: '%.*s' begins before the "
+				    "one before it ends",
 				    (int)len, text);
 	return option__add_range(p, from * NSEC_PER_MSEC, dash ? to * NSEC_PER_MSEC : UINT64_MAX);
 }
@@ -242,7 +246,8 @@ int option__set_delay(struct option_parser *p, const struct option_value *v)
 		size_t len = strcspn(at, ",");
 
 		if (!memchr(at, '-', len))
-			return OPTION_ERROR(p, v, "'%.*s' is no time: write FROM-TO", (int)len, at);
+			return OPTION_ERROR(p, v, "'%.*s' is not a range: write FROM-TO", (int)len,
+					    at);
 		err = option__add_delay(p, v, at, len);
 		if (!at[len])
 			break;

@@ -117,7 +117,7 @@ int option__set_uid(struct option_parser *p, const struct option_value *v)
 int option__set_cgroup(struct option_parser *p, const struct option_value *v)
 {
 	if (!p->opts->n_events)
-		return OPTION_ERROR(p, v, "must define events before cgroups: -G stands after -e");
+		return OPTION_ERROR(p, v, "must define events before cgroups: write -G after -e");
 	p->opts->n_before_cgroups = p->opts->n_events;
 	return option__add_items(p, v, check_nothing, &p->opts->cgroups);
 }

@@ -70,7 +70,7 @@ const struct perf_option perf_options[N_PERF_OPTIONS] = {
 	  "begin MS milliseconds after the start, or record in these times",
 	  .set = option__set_delay, .no_negate = true },
 	{ "dry-run", 0, ARGUMENT_NONE, NULL, OPTION_REFUSED,
-	  "a session that does not record is none: use `frbpf check`" },
+	  "a session always records: to only check it, use `frbpf check`" },
 	{ "event", 'e', ARGUMENT_REQUIRED, "EVENT,..", OPTION_TAKEN,
 	  "the events: see `frbpf events`", .set = option__set_event, .no_negate = true },
 	{ "exclude-perf", 0, ARGUMENT_NONE, NULL, OPTION_TAKEN,

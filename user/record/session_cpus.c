@@ -327,12 +327,13 @@ static int check_ring_room(const struct session *s, uint64_t max, struct err *er
 
 	if (all + own <= max)
 		return 0;
-	return err_set(err, -ENOSPC,
-		       "its ring and the copy of it need %s, and sessions have %s of the %s that "
-		       "max-memory leaves them: raise max-memory in [daemon], or use a smaller -m",
-		       units__format_size(own, own_text, sizeof(own_text)),
-		       units__format_size(all, all_text, sizeof(all_text)),
-		       units__format_size(max, max_text, sizeof(max_text)));
+	return err_set(
+		err, -ENOSPC,
+		"its ring and the copy of it need %s, and the sessions already use %s of the %s "
+		"that max-memory leaves them: raise max-memory in [daemon], or use a smaller -m",
+		units__format_size(own, own_text, sizeof(own_text)),
+		units__format_size(all, all_text, sizeof(all_text)),
+		units__format_size(max, max_text, sizeof(max_text)));
 }
 
 /* Add a CPU that was never online while the session recorded. */

@@ -80,7 +80,7 @@ static int read_quoted(struct splitter *s, char quote, struct diags *d)
 	}
 	if (s->pos == s->end)
 		return diags__error(d, s->src, (struct span){ open, 1 },
-				    "this %c has no closing one: add it, or put a \\ before it",
+				    "this %c is not closed: close it, or put a \\ before it",
 				    quote);
 	s->pos++;
 	return 0;

@@ -381,7 +381,8 @@ void findings__find(struct outcome *o, const struct base_dir *base)
 	f.n = incident_why__prepare(o, base, f.questions);
 	code = reading__run(find_and_tell, &f, SECONDS_MAX, -1, &err, &j);
 	if (!code && findings__take(j, o))
-		code = err_set(&err, -EBADMSG, "the reading process gave a malformed result");
+		code = err_set(&err, -EBADMSG,
+			       "the process that read the recording sent a malformed result");
 	json_decref(j);
 	note_verdicts(o, base);
 	if (!code)

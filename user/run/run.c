@@ -247,8 +247,8 @@ static bool read_rules(struct run *r, bool *ret_able)
 	}
 	print_diags(&diags);
 	if (!code && !r->tracefs && !r->opts->n_sessions)
-		log_warn("no tracepoints, so our own sessions have context switches only, and not "
-			 "who woke whom: %s",
+		log_warn("without tracepoints, the default sessions record context switches, but "
+			 "not who woke whom: %s",
 			 no_tracefs.msg);
 	*ret_able = !code;
 	return !code;
@@ -406,7 +406,7 @@ static int run_plainly(struct run *r)
 	for (char *c = r->outcome.reason; *c; c++)
 		*c = *c == '\n' ? ' ' : *c;
 	log_warn("%s", r->err.msg);
-	log_warn("not recorded: running the command without (--optional)");
+	log_warn("not recorded: running the command without recording it (--optional)");
 	start_command(r);
 	await_command(&w);
 	note_command_end(r);

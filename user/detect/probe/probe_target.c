@@ -58,7 +58,8 @@ static int add_probe_place(struct probe_target *t, const struct probe_file *file
 	int code = fill_place(t, file, &place, err);
 
 	if (!code && t->n_places == PROBE_PLACES_MAX)
-		code = err_set(err, -E2BIG, "more than %d files match %s and have it",
+		code = err_set(err, -E2BIG,
+			       "more than %d files that match %s have this function or probe",
 			       PROBE_PLACES_MAX, t->path);
 	if (!code)
 		v = realloc(t->places, (t->n_places + 1) * sizeof(*v));
@@ -96,8 +97,8 @@ static int find_probe_places(struct probe_target *t, struct err *err)
 	}
 	if (!code && !t->n_places && files.n > 1)
 		code = err_set(err, first_code,
-			       "none of %zu files that running processes have mapped as %s "
-			       "has it; of the first: %s",
+			       "none of the %zu files that running processes have mapped as %s has "
+			       "this function or probe; of the first: %s",
 			       files.n, t->path, first.msg);
 	else if (!code && !t->n_places)
 		code = err_set(err, first_code, "%s", first.msg);

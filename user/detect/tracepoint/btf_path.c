@@ -38,7 +38,7 @@ static int walk_dereference(struct walk *w, uint32_t target)
 	if (x->n_steps)
 		x->offset[x->n_steps - 1] = w->bit / 8;
 	if (x->n_steps == w->max_derefs)
-		return err_set(w->err, -EINVAL, "more than %d pointers are followed to get there",
+		return err_set(w->err, -EINVAL, "this path follows more than %d pointers",
 			       FRBPF_MAX_DEREFS);
 	x->n_steps++;
 	w->type = target;

@@ -295,7 +295,7 @@ static int bind_to_fields(const struct ruleset *rs, struct rule_conf *rule,
 		else
 			code = diags__error(d, rule->src, other->at,
 					    "'%s' is a field of the format and '%s' a path from an "
-					    "argument: a rule looks at the one or at the other",
+					    "argument: a rule can use either kind, not both",
 					    other->name, path->name);
 	} else {
 		code = fields_bind__rule(rs, rule, format, args, d);
@@ -339,8 +339,8 @@ static void warn_short(const struct rule_conf *rule, const struct rule_arg *arg,
 		if (!strchr(pattern, '*') || pattern[strlen(pattern) - 1] == '*')
 			continue;
 		diags__warn(d, rule->src, arg->at,
-			    "of '%s', a rule sees the first %d bytes: what follows the last * of "
-			    "\"%s\" is not found in a longer one",
+			    "'%s' is compared up to its first %d bytes: in a longer string, what "
+			    "follows the last * of \"%s\" is not found",
 			    arg->name, FRBPF_COMM_LEN - 1, pattern);
 		return;
 	}
@@ -359,8 +359,8 @@ static void warn_nobody(const struct rule_conf *rule, const struct btf_trace *tr
 		    n->field >= FRBPF_FIELD_VALUE)
 			continue;
 		diags__warn(d, rule->src, rule->when_span,
-			    "%s hits whatever task runs: it has no subject, so its comm, pid and "
-			    "so on are empty; current.comm ... are those of that task",
+			    "%s has no subject, so its comm, pid and so on are empty: it is hit "
+			    "while any task runs; current.comm and so on are those of that task",
 			    rule->when.target);
 		return;
 	}

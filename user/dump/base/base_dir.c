@@ -35,8 +35,8 @@ static int check_path_part(const char *path, const struct stat *st, struct err *
 {
 	if (st->st_uid != 0 && st->st_uid != geteuid())
 		return err_set(err, -EPERM,
-			       "%s, above it, belongs to uid %u, who could put something "
-			       "else there: choose another base",
+			       "%s, above it, belongs to uid %u, who could replace it: choose "
+			       "another base",
 			       path, st->st_uid);
 	if (S_ISDIR(st->st_mode) && (st->st_mode & 0022) && !(st->st_mode & S_ISVTX))
 		return err_set(err, -EPERM,
