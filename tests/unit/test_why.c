@@ -375,6 +375,29 @@ static void test_stack_of_a_wait(void **state)
 	why__free(w);
 }
 
+/* A wait that began before the recording: its only event, or that with its end, is the sample. */
+static void test_wait_from_before(void **state)
+{
+	for (int woken = 0; woken < 2; woken++) {
+		struct why *w = story_begin();
+		struct sched_event *e;
+
+		w->events.stays = true;
+		switches(w, 1, 0, OTHER, HOG, true);
+		if (woken) {
+			happens(w, 9, SCHED_WAKING, 1, HOG, SUBJECT);
+			switches(w, 10, 0, HOG, SUBJECT, true);
+		}
+		e = happens(w, 10, SCHED_STAY, 0, SUBJECT, 0);
+		e->value = 100 * MS;
+		e->has_stack = true;
+		switches(w, 12, 1, OTHER, HOG, true);
+		asked(w, (struct why_question){ 0 }, 1, 10);
+		says(w, 0, woken ? "8ms waited, until woken by ?/2" : "9ms waited");
+		why__free(w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -386,6 +409,7 @@ int main(void)
 		cmocka_unit_test(test_on_behalf),
 		cmocka_unit_test(test_worker_in_a_chain),
 		cmocka_unit_test(test_stack_of_a_wait),
+		cmocka_unit_test(test_wait_from_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

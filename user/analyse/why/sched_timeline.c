@@ -155,7 +155,7 @@ static bool is_twin_switch(struct sched_timeline *t, const struct task_line *pre
 	if (!s || s->out == NO_EVENT || e->tid == e->other)
 		return false;
 	before = &t->events->v[s->out];
-	if (before->cpu != e->cpu || before->other != e->other || before->file == e->file ||
+	if (before->kind != SCHED_SWITCH || before->cpu != e->cpu || before->other != e->other || before->file == e->file ||
 	    e->time - before->time > TWIN_NS)
 		return false;
 	if (e->has_stack && !before->has_stack) {
@@ -411,13 +411,37 @@ static int feed_cpuhp(struct sched_timeline *t, const struct sched_event *e)
 	return 0;
 }
 
+/* Did the wait begin in the recording? */
+static bool has_begun(const struct sched_timeline *t, const struct sched_event *e)
+{
+	return e->time > t->events->begin && e->value < e->time - t->events->begin;
+}
+
+/* The task waited since before the recording. Of this wait, or of its end, is its first event. */
+static int begin_with_stay(struct sched_timeline *t, struct task_line *l, uint32_t i)
+{
+	const struct sched_event *e = &t->events->v[i];
+	struct task_span *s = l->n ? l->v : NULL;
+
+	if (e->time <= t->events->begin)
+		return 0;
+	if (!s)
+		s = span_begin(t, l, TASK_BLOCKED, t->events->begin, e->cpu);
+	if (!s)
+		return -ENOMEM;
+	if (s->state == TASK_BLOCKED)
+		s->out = i;
+	return 0;
+}
+
 /*
  * The stack of a wait: give it to the switch-out that began the wait. The sample is written before
  * the task runs again, so that is the last switch-out before it. If that began at another time, its
  * record was lost.
  */
-static int feed_stay(struct sched_timeline *t, const struct sched_event *e)
+static int feed_stay(struct sched_timeline *t, uint32_t i)
 {
+	const struct sched_event *e = &t->events->v[i];
 	struct task_line *l = e->tid ? line_of(t, e->tid) : NULL;
 	struct sched_event *out;
 	size_t n;
@@ -429,6 +453,8 @@ static int feed_stay(struct sched_timeline *t, const struct sched_event *e)
 	/* BLOCKED, RUNNABLE, RUNNING */
 	for (n = l->n; n && l->n - n < 3 && l->v[n - 1].out == NO_EVENT;)
 		n--;
+	if (!n && !has_begun(t, e))
+		return begin_with_stay(t, l, i);
 	if (!n || l->v[n - 1].out == NO_EVENT || !e->has_stack)
 		return 0;
 	out = &t->events->v[l->v[n - 1].out];
@@ -450,7 +476,7 @@ static int feed_event(struct sched_timeline *t, uint32_t i)
 	if (e->kind == SCHED_GAP)
 		return feed_gap(t, e);
 	if (e->kind == SCHED_STAY)
-		return feed_stay(t, e);
+		return feed_stay(t, i);
 	if (e->kind == SCHED_SWITCH)
 		return feed_switch(t, i);
 	if (e->kind == SCHED_LOCK)

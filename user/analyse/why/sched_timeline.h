@@ -22,7 +22,11 @@ enum task_state { TASK_UNSEEN, TASK_RUNNING, TASK_RUNNABLE, TASK_BLOCKED };
 struct task_span {
 	uint64_t from, to; /* ns */
 	uint32_t cpu;	   /* CPU that it runs on, or ran on last */
-	uint32_t out;	   /* event: the switch that ended its previous run; NO_EVENT: not seen */
+	/*
+	 * event: the switch that ended its previous run; SCHED_STAY: that was before the recording;
+	 * NO_EVENT: not seen
+	 */
+	uint32_t out;
 	/* event: the wake-up that ended BLOCKED or began RUNNABLE; NO_EVENT: not seen */
 	uint32_t wake;
 	uint32_t lock; /* BLOCKED: event: the lock that it waits for; NO_EVENT: not recorded */
