@@ -4,6 +4,8 @@
  * slept, and where. Like perf record --off-cpu, it leaves out kernel threads and tasks that were
  * preempted. The user stack is taken when the task leaves the CPU, as only the current task has
  * one. The kernel stack is that of the sleep until the task runs again.
+ *
+ * After a freeze, an iterator lists the tasks that sleep since then or longer.
  */
 #include "vmlinux.h"
 
@@ -16,9 +18,9 @@
 char LICENSE[] SEC("license") = "GPL";
 
 /* Set before load. */
-const volatile __u64 least_ns = 0;      /* shorter times are not written */
-const volatile bool of_tasks = false;   /* only tasks in @wanted */
-const volatile bool inherits = false;   /* and those that they start */
+const volatile __u64 least_ns = 0;	/* shorter times are not written */
+const volatile bool of_tasks = false;	/* only tasks in @wanted */
+const volatile bool inherits = false;	/* and those that they start */
 const volatile bool of_cgroups = false; /* only tasks of @cgroups, or below */
 const volatile bool with_kernel = true, with_user = true;
 
@@ -197,6 +199,81 @@ static __always_inline void stay_end(void *ctx, struct task_struct *task, __u64 
 	if ((__s64)(now - begin) > 0 && now - begin >= least_ns &&
 	    s->switches == task_switches(task))
 		stay_write(ctx, task, s, now - begin);
+}
+
+/* ---- the tasks that sleep at a freeze ---- */
+
+__u64 asleep_at; /* ns: the freeze */
+
+/* One iterator runs at a time. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct frbpf_asleep);
+} asleep SEC(".maps");
+
+/* When the sleep of @task began, that still lasts; 0: it does not sleep, or not for so long. */
+static __always_inline __u64 asleep_since(struct task_struct *task, const struct stay *s)
+{
+	__u64 begin = s->begin;
+
+	if (!begin || begin >= asleep_at || asleep_at - begin < least_ns ||
+	    s->switches != task_switches(task))
+		return 0;
+	return begin;
+}
+
+/* If the task runs meanwhile, its stacks may be mixed: the caller checks that it did not. */
+static __always_inline __u64 asleep_fill(struct frbpf_asleep *r, struct task_struct *task,
+					 const struct stay *s)
+{
+	__u64 kernel_bytes = 0, user_bytes = s->user_bytes, pid, tid;
+	long bytes;
+
+	if (with_kernel) {
+		bytes = bpf_get_task_stack(task, r->stay.ips, FRBPF_OFF_CPU_KERNEL * sizeof(__u64),
+					   0);
+		kernel_bytes = bytes > 0 ? bytes : 0;
+	}
+	task_pids(task, &pid, &tid);
+	r->cpu = task_cpu(task);
+	r->stay.pid = pid;
+	r->stay.tid = tid;
+	r->stay.n_kernel = kernel_bytes / sizeof(__u64);
+	r->stay.n_user = user_bytes / sizeof(__u64);
+	if (!AT_MOST(kernel_bytes, FRBPF_OFF_CPU_KERNEL * sizeof(__u64)) ||
+	    !AT_MOST(user_bytes, sizeof(s->user)))
+		return 0;
+	bpf_probe_read_kernel((void *)r->stay.ips + kernel_bytes, user_bytes, s->user);
+	return FRBPF_ASLEEP_HEAD + kernel_bytes + user_bytes;
+}
+
+SEC("iter/task")
+int ot_asleep(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct frbpf_asleep *r;
+	__u64 begin, size;
+	struct stay *s;
+	__u32 zero = 0;
+
+	s = task ? bpf_task_storage_get(&stays, task, 0, 0) : NULL;
+	r = bpf_map_lookup_elem(&asleep, &zero);
+	if (!s || !r)
+		return 0;
+	begin = asleep_since(task, s);
+	if (!begin)
+		return 0;
+	size = asleep_fill(r, task, s);
+	barrier();
+	if (asleep_since(task, s) != begin)
+		return 0;
+	r->size = size;
+	r->stay.ns = begin;
+	if (size && AT_MOST(size, sizeof(*r)))
+		bpf_seq_write(ctx->meta->seq, r, size);
+	return 0;
 }
 
 SEC("tp_btf/sched_switch")

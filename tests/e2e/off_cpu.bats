@@ -119,6 +119,44 @@ leave_group() {
 	[[ $output == *" waited (stack not recorded)"*", 5 times"* && $output != *short_sleep* ]] || fail "$output"
 }
 
+sleeps_now() { # PID
+	[[ $(<"/proc/$1/stat") == *") S "* && -e /proc/$1/syscall && $(<"/proc/$1/syscall") != running && $(tr -d '\0' <"/proc/$1/cmdline") == *sleeps* ]]
+}
+
+# "TIME NS" of the only sleep of a process, which lasts until the end of the dump, with its function
+the_sleep() { # FILE PID
+	same "samples" "$(samples "$1" "$2" | grep -c ' long_sleep$')" 1
+	perf script --ns -F pid,time,period,event -i "$1" 2>/dev/null | awk -v pid="$2" '
+		/offcpu-time:/ && $1 == pid {sub(/:$/, "", $2); print $2, $3}'
+}
+
+@test "--off-cpu: a sleep that has not ended is in every dump, with its stacks and its length so far" {
+	sessions >"$RULES" <<-END
+		all -e sched:sched_switch --off-cpu --overwrite -a
+	END
+	frbpf_load
+	"$WORKLOADS/sleeps" 1 600000 0 >/dev/null 3>&- &
+	target=$!
+	wait_until 30 sleeps_now "$target"
+	first=$(frbpf dump)
+	read -r at ns <<<"$(the_sleep "$first" "$target")"
+	# it began with the last switch from the task
+	out=$(perf script --ns -F time,event,trace -i "$first" 2>/dev/null | awk -v pid="$target" '
+		$2 == "sched:sched_switch:" && $0 ~ "prev_pid=" pid " " {t = $1} END {sub(/:$/, "", t); print t}')
+	awk -v at="$at" -v ns="$ns" -v out="$out" 'BEGIN {d = at - ns / 1e9 - out; exit !(d > -0.01 && d < 0.01)}' ||
+		fail "until $at for $ns ns, switched out at $out"
+	perf script -F pid,event,ip,sym -i "$first" 2>/dev/null | awk -v pid="$target" '
+		/offcpu-time:/ {on = $1 == pid} on && NF' >"$BATS_TEST_TMPDIR/chain"
+	grep -q 'ffffffff.*nanosleep' "$BATS_TEST_TMPDIR/chain" || fail "$(cat "$BATS_TEST_TMPDIR/chain")"
+	grep -q ' main$' "$BATS_TEST_TMPDIR/chain" || fail "$(cat "$BATS_TEST_TMPDIR/chain")"
+	second=$(frbpf dump)
+	read -r at2 ns2 <<<"$(the_sleep "$second" "$target")"
+	awk -v a="$at" -v b="$at2" -v n="$ns" -v m="$ns2" 'BEGIN {d = (b - a) * 1e9 - (m - n); exit !(b > a && d > -1e6 && d < 1e6)}' ||
+		fail "$at $ns, $at2 $ns2"
+	run -0 "$FRBPF" why -v -i "$second" --tid "$target"
+	[[ $output == *" waited for its own timer in long_sleep (nanosleep)"* ]] || fail "$output"
+}
+
 @test "--off-cpu: a new threshold is loaded, a command and a plain session are recorded" {
 	sessions >"$RULES" <<-END
 		some -e dummy --off-cpu --off-cpu-thresh 20 --overwrite

@@ -143,12 +143,106 @@ static void others_stay(void **state)
 	list.n = 2;
 }
 
+/* What a sample of the file has after its CPU */
+struct file_sample {
+	struct perf_event_header header;
+	uint64_t id, ip;
+	uint32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, res;
+	uint64_t period, n_ips, ips[8];
+};
+
+static void a_sleep_ends_with_the_window(void **state)
+{
+	struct ring_sample s = sample_of(1, 2), other = sample_of(1, 2);
+	struct file_sample *f = (struct file_sample *)&s;
+	const struct perf_event_header *v[2] = { &s.header, &other.header };
+
+	list.off_cpu.least_ns = 5;
+	s.time = 100;
+	s.raw.ns = 30;
+	other.id = OTHERS;
+	other.time = 100;
+	assert_int_equal(off_cpu__unpack(&session, 0, v, 2), 2);
+	off_cpu__cut(&session, 0, v, 2, 100); /* it ended in time */
+	off_cpu__cut(&session, 0, v, 2, 70);  /* it began later */
+	off_cpu__cut(&session, 0, v, 2, 74);  /* it was too short by then */
+	assert_int_equal(f->time, 100);
+	assert_int_equal(f->period, 30);
+	off_cpu__cut(&session, 0, v, 2, 75);
+	assert_int_equal(f->time, 75);
+	assert_int_equal(f->period, 5);
+	assert_int_equal(f->n_ips, 5);
+	assert_int_equal(other.time, 100);
+	list.off_cpu.least_ns = 0;
+}
+
+static void add_sleeper(struct buf *b, uint32_t cpu, uint64_t began, uint16_t n_kernel,
+			uint16_t n_user)
+{
+	struct frbpf_asleep a = {
+		.size = FRBPF_ASLEEP_HEAD + 8 * (n_kernel + n_user),
+		.cpu = cpu,
+		.stay = { .pid = 10, .tid = 11, .ns = began, .n_kernel = n_kernel, .n_user = n_user },
+	};
+
+	for (int i = 0; i < n_kernel + n_user; i++)
+		a.stay.ips[i] = 100 + i;
+	assert_int_equal(buf__add(b, &a, a.size), 0);
+}
+
+static void who_still_sleeps_has_a_sample(void **state)
+{
+	struct session_cpu cpu = { .cpu = 6 };
+	struct buf asleep = { 0 }, samples = { 0 }, cpus = { 0 };
+	const struct file_sample *f;
+
+	session.cpus = &cpu;
+	session.n_cpus = 1;
+	list.off_cpu.least_ns = 5;
+	add_sleeper(&asleep, 6, 46, 1, 1); /* too short */
+	add_sleeper(&asleep, 7, 10, 1, 1); /* a CPU that is not recorded */
+	add_sleeper(&asleep, 6, 60, 1, 1); /* it began after the end */
+	add_sleeper(&asleep, 6, 45, 2, 1);
+	add_sleeper(&asleep, 6, 40, 0, 0);
+	add_sleeper(&asleep, 6, 40, 1, 1);
+	asleep.len -= 8; /* the last one was cut off */
+	assert_int_equal(off_cpu__add_asleep(&session, &asleep, 50, &samples, &cpus), 0);
+	assert_int_equal(cpus.len, 2 * sizeof(size_t));
+	assert_int_equal(((size_t *)cpus.data)[1], 0);
+	assert_int_equal(samples.len, 8 * (8 + 5) + 8 * 8);
+	f = (const void *)samples.data;
+	assert_int_equal(f->header.type, PERF_RECORD_SAMPLE);
+	assert_int_equal(f->header.size, 8 * (8 + 5));
+	assert_int_equal(f->id, ID);
+	assert_int_equal(f->pid, 10);
+	assert_int_equal(f->tid, 11);
+	assert_int_equal(f->time, 50);
+	assert_int_equal(f->cpu, 6);
+	assert_int_equal(f->period, 5);
+	assert_int_equal(f->n_ips, 5);
+	assert_int_equal(f->ips[2], 101);
+	assert_int_equal(f->ips[4], 102);
+	f = (const void *)(samples.data + f->header.size);
+	assert_int_equal(f->period, 10);
+	assert_int_equal(f->n_ips, 0);
+	buf__free(&asleep);
+	buf__free(&samples);
+	buf__free(&cpus);
+	session.cpus = NULL;
+	session.n_cpus = 0;
+	list.off_cpu.least_ns = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(becomes_a_sample_of_the_sleeper),
 		cmocka_unit_test(torn_ones_are_dropped),
 		cmocka_unit_test(others_stay),
+		cmocka_unit_test(a_sleep_ends_with_the_window),
+		cmocka_unit_test(who_still_sleeps_has_a_sample),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

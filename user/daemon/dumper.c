@@ -44,8 +44,19 @@ static void renew_dir(struct dumper *d)
 		log_error("%s", err.msg);
 }
 
+/* List the tasks that sleep: how long they have is known before they run again. */
+static void list_asleep(struct dumper *d, struct buf *ret)
+{
+	int err = d->feed ? feed__asleep(d->feed, incident__end(d->inc), ret) : 0;
+
+	if (err)
+		log_warn("session '%s': sleeps that had not ended are not in the dump: %s",
+			 d->session->name, strerror(-err));
+}
+
 static void write_incident_part(struct dumper *d)
 {
+	struct buf asleep = { 0 };
 	struct dump_job job = {
 		.env = d->env,
 		.inc = d->inc,
@@ -53,12 +64,15 @@ static void write_incident_part(struct dumper *d)
 		.shots = d->shots,
 		.gaps = d->gaps,
 		.dir_fd = d->dir_fd,
+		.asleep = &asleep,
 	};
 
 	if (d->inc->freeze.live)
 		freeze__copy_live(d->session, d->shots);
+	list_asleep(d, &asleep);
 	renew_dir(d);
 	dump__write(&job, &d->inc->results[d->index]);
+	buf__free(&asleep);
 	for (size_t c = 0; !d->inc->freeze.live && c < d->session->n_cpus; c++) {
 		if (d->shots[c].paused) /* not if the CPU came on line after the freeze */
 			gap_log__add(&d->gaps[c], d->shots[c].paused, d->shots[c].resumed);

@@ -36,6 +36,8 @@ struct dump_job {
 	const struct ring_shot *shots; /* one per CPU; the copies are in session->cpus[].copy */
 	const struct gap_log *gaps;    /* one per CPU */
 	int dir_fd;		       /* directory of the session */
+	/* struct frbpf_asleep: tasks that slept at the end of the window; NULL: none */
+	const struct buf *asleep;
 };
 
 /*

@@ -9,6 +9,7 @@
 #define RING_FIELDS (RECORD_SAMPLE_TYPE | PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW)
 #define FILE_FIELDS (RECORD_SAMPLE_TYPE | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN)
 #define MARKS	    2 /* PERF_CONTEXT_KERNEL, PERF_CONTEXT_USER */
+#define FRAMES_MAX  (FRBPF_OFF_CPU_KERNEL + FRBPF_OFF_CPU_USER + MARKS)
 
 /* The start of a sample: with RING_FIELDS, and with FILE_FIELDS */
 struct off_cpu_sample {
@@ -82,31 +83,43 @@ static uint64_t take_frames(const struct frbpf_off_cpu *r, uint64_t *ips)
 	return n;
 }
 
+/* Fill all that @r knows. @s has room for its frames. */
+static void fill_sample(struct off_cpu_sample *s, const struct frbpf_off_cpu *r)
+{
+	uint64_t ips[FRAMES_MAX];
+
+	s->pid = r->pid;
+	s->tid = r->tid;
+	s->period = r->ns;
+	s->header.misc = r->n_user ? PERF_RECORD_MISC_USER : PERF_RECORD_MISC_KERNEL;
+	s->n_ips = take_frames(r, ips);
+	s->ip = 0;
+	if (s->n_ips) /* the innermost function of the program, as perf has it */
+		s->ip = r->n_user ? ips[s->n_ips - r->n_user] : ips[1];
+	memcpy(s->ips, ips, s->n_ips * sizeof(*ips));
+	s->header.size = offsetof(struct off_cpu_sample, ips) + s->n_ips * sizeof(*ips);
+}
+
+/* Are there as many frames as @r says? @bytes: all of it */
+static bool has_frames(const struct frbpf_off_cpu *r, size_t bytes)
+{
+	return r->n_kernel <= FRBPF_OFF_CPU_KERNEL && r->n_user <= FRBPF_OFF_CPU_USER &&
+	       ((size_t)r->n_kernel + r->n_user) * sizeof(uint64_t) <= bytes - FRBPF_OFF_CPU_HEAD;
+}
+
 /* Convert a sample to the layout of files. False: it is torn. */
 static bool unpack_sample(struct off_cpu_sample *s)
 {
-	uint64_t ips[FRBPF_OFF_CPU_KERNEL + FRBPF_OFF_CPU_USER + MARKS];
-	size_t room = s->header.size - offsetof(struct off_cpu_sample, raw), frames;
+	size_t room = s->header.size - offsetof(struct off_cpu_sample, raw);
 	struct frbpf_off_cpu r;
 
 	if (s->header.size < offsetof(struct off_cpu_sample, raw) + FRBPF_OFF_CPU_HEAD ||
 	    s->raw_size < FRBPF_OFF_CPU_HEAD || s->raw_size > room)
 		return false;
 	memcpy(&r, s->raw, s->raw_size < sizeof(r) ? s->raw_size : sizeof(r));
-	frames = ((size_t)r.n_kernel + r.n_user) * sizeof(*ips);
-	if (r.n_kernel > FRBPF_OFF_CPU_KERNEL || r.n_user > FRBPF_OFF_CPU_USER ||
-	    frames > s->raw_size - FRBPF_OFF_CPU_HEAD)
+	if (!has_frames(&r, s->raw_size))
 		return false;
-	s->pid = r.pid;
-	s->tid = r.tid;
-	s->period = r.ns;
-	s->header.misc = r.n_user ? PERF_RECORD_MISC_USER : PERF_RECORD_MISC_KERNEL;
-	s->n_ips = take_frames(&r, ips);
-	s->ip = 0;
-	if (s->n_ips) /* the innermost function of the program, as perf has it */
-		s->ip = r.n_user ? ips[s->n_ips - r.n_user] : ips[1];
-	memcpy(s->ips, ips, s->n_ips * sizeof(*ips));
-	s->header.size = offsetof(struct off_cpu_sample, ips) + s->n_ips * sizeof(*ips);
+	fill_sample(s, &r);
 	return true;
 }
 
@@ -136,4 +149,79 @@ size_t off_cpu__unpack(const struct session *s, size_t c, const struct perf_even
 			v[kept++] = v[i];
 	}
 	return kept;
+}
+
+void off_cpu__cut(const struct session *s, size_t c, const struct perf_event_header **v, size_t n,
+		  uint64_t end)
+{
+	uint64_t id = off_cpu_id(s, c);
+
+	for (size_t i = 0; id && i < n; i++) {
+		struct off_cpu_sample *sample = (struct off_cpu_sample *)v[i];
+		uint64_t after;
+
+		if (v[i]->type != PERF_RECORD_SAMPLE || record__id(v[i]) != id)
+			continue;
+		after = sample->time > end ? sample->time - end : 0;
+		if (!after || sample->period <= after ||
+		    sample->period - after < s->events->off_cpu.least_ns)
+			continue;
+		sample->period -= after;
+		sample->time = end;
+	}
+}
+
+/* False: there is no such CPU. */
+static bool find_cpu(const struct session *s, uint32_t cpu, size_t *ret)
+{
+	for (size_t c = 0; c < s->n_cpus; c++) {
+		if (s->cpus[c].cpu != (int)cpu)
+			continue;
+		*ret = c;
+		return true;
+	}
+	return false;
+}
+
+/* Add the sample of @a, of @size bytes. */
+static int add_sleeper(const struct session *s, const struct frbpf_asleep *a, size_t size,
+		       uint64_t end, struct buf *ret, struct buf *cpus)
+{
+	union {
+		uint8_t room[sizeof(struct off_cpu_sample) + FRAMES_MAX * sizeof(uint64_t)];
+		struct off_cpu_sample sample;
+	} full = { { 0 } };
+	struct off_cpu_sample *to = &full.sample;
+	struct frbpf_off_cpu stay = a->stay;
+	uint64_t least = s->events->off_cpu.least_ns;
+	size_t c;
+
+	if (!has_frames(&stay, size - offsetof(struct frbpf_asleep, stay)) || stay.ns >= end ||
+	    end - stay.ns < least || !find_cpu(s, a->cpu, &c))
+		return 0;
+	stay.ns = end - stay.ns;
+	to->header.type = PERF_RECORD_SAMPLE;
+	to->id = off_cpu_id(s, c);
+	to->time = end;
+	to->cpu = a->cpu;
+	fill_sample(to, &stay);
+	return buf__add(ret, to, to->header.size) ?: buf__add(cpus, &c, sizeof(c));
+}
+
+int off_cpu__add_asleep(const struct session *s, const struct buf *asleep, uint64_t end,
+			struct buf *ret, struct buf *cpus)
+{
+	struct frbpf_asleep a = { 0 };
+	size_t at = 0;
+	int err = 0;
+
+	while (!err && asleep->len - at >= FRBPF_ASLEEP_HEAD) {
+		memcpy(&a, asleep->data + at, FRBPF_ASLEEP_HEAD);
+		if (a.size < FRBPF_ASLEEP_HEAD || a.size > sizeof(a) || a.size > asleep->len - at)
+			break; /* its end was cut off */
+		memcpy(&a, asleep->data + at, a.size);
+		err = add_sleeper(s, &a, a.size, end, ret, cpus);
+		at += a.size;
+	}
+	return err;
 }

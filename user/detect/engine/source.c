@@ -15,6 +15,7 @@
 
 /* A source with targets is loaded once for each, usually for few rules. */
 #define FEW_RULES 16
+#define ITERATOR_BYTES (16 << 10) /* read at a time */
 
 static int set_map_entries(struct bpf_object *obj, const char *name, uint32_t entries)
 {
@@ -52,27 +53,43 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 		       ?: set_map_entries(obj, "globs", 2 * s->max_globs);
 }
 
-int source__iterate(struct bpf_program *prog)
+/* Read the iterator to its end, or until @ret, which may be NULL, has @max bytes. */
+static int read_iterator(int fd, struct buf *ret, size_t max)
+{
+	char part[ITERATOR_BYTES];
+	ssize_t n;
+	int err = 0;
+
+	while (!err && (!ret || ret->len < max)) {
+		n = read(fd, part, sizeof(part));
+		if (!n)
+			break;
+		if (n < 0)
+			err = errno == EAGAIN || errno == EINTR ? 0 : -errno;
+		else if (ret)
+			err = buf__add(ret, part, n);
+	}
+	return err;
+}
+
+int source__iterate_into(struct bpf_program *prog, struct buf *ret, size_t max)
 {
 	struct bpf_link *link;
 	_cleanup_close_ int fd = -1;
-	char buf[64];
-	ssize_t n;
+	int err;
 
 	link = bpf_program__attach_iter(prog, NULL);
 	if (!link)
 		return -errno;
 	fd = bpf_iter_create(bpf_link__fd(link));
-	if (fd < 0) {
-		n = -errno;
-	} else {
-		do {
-			n = read(fd, buf, sizeof(buf));
-		} while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
-		n = n < 0 ? -errno : 0;
-	}
+	err = fd < 0 ? -errno : read_iterator(fd, ret, max);
 	bpf_link__destroy(link);
-	return n;
+	return err;
+}
+
+int source__iterate(struct bpf_program *prog)
+{
+	return source__iterate_into(prog, NULL, 0);
 }
 
 int source__kernel_has(const char *tracepoint, bool *ret)

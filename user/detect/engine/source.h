@@ -7,6 +7,7 @@
 #ifndef FRBPF_DETECT_SOURCE_H
 #define FRBPF_DETECT_SOURCE_H
 
+#include "common/buf.h"
 #include "common/err.h"
 #include "detect/engine/rule_table.h"
 
@@ -159,5 +160,9 @@ int source__attach_waits(struct bpf_program *newtask, struct bpf_link **newtask_
 			 struct bpf_program *tasks, const struct source_link *order, size_t n);
 /* For sources: run an iterator program to its end. 0 or negative errno. */
 int source__iterate(struct bpf_program *prog);
+/*
+ * The same for a program that writes: append that to @ret, and end when it has @max bytes or more.
+ */
+int source__iterate_into(struct bpf_program *prog, struct buf *ret, size_t max);
 
 #endif

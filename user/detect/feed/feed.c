@@ -84,6 +84,7 @@ static int off_cpu_open(struct feed_programs *p, const struct feed_off_cpu *o)
 		skel->rodata->daemon_pidns = ns.st_ino;
 	*p = (struct feed_programs){ skel, skel->skeleton, skel->maps.out };
 	bpf_program__set_autoattach(skel->progs.ot_tasks, false);
+	bpf_program__set_autoattach(skel->progs.ot_asleep, false);
 	return bpf_map__set_max_entries(skel->maps.cgroups, o->n_cgroups ?: 1)
 		       ?: bpf_map__set_max_entries(skel->maps.wanted,
 						   o->of_tasks ? WANTED_MAX : 1);
@@ -220,6 +221,16 @@ int feed__mark(struct feed *f, const pid_t *tids, size_t n, size_t *ret_new)
 	if (!err)
 		*ret_new = skel->bss->marked - before;
 	return err;
+}
+
+int feed__asleep(struct feed *f, uint64_t time, struct buf *ret)
+{
+	struct off_cpu_time_bpf *skel = f->of[FEED_OFF_CPU].skel;
+
+	if (!skel)
+		return 0;
+	skel->bss->asleep_at = time;
+	return source__iterate_into(skel->progs.ot_asleep, ret, FEED_ASLEEP_BYTES);
 }
 
 const char *feed__lacking(const struct feed *f)

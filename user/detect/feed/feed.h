@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "common/buf.h"
 #include "common/err.h"
 
 enum feed_kind {
@@ -62,6 +63,15 @@ int feed__attach(struct feed *f, struct err *err);
  * list the tasks and call again until it is 0. 0 or negative errno.
  */
 int feed__mark(struct feed *f, const pid_t *tids, size_t n, size_t *ret_new);
+
+/*
+ * List the tasks whose sleep has lasted from before @time, ns, until now, and would be written: add
+ * a struct frbpf_asleep of each to @ret, of FEED_ASLEEP_BYTES at most. One thread at a time. 0, also
+ * without FEED_OFF_CPU, or negative errno.
+ */
+int feed__asleep(struct feed *f, uint64_t time, struct buf *ret);
+
+#define FEED_ASLEEP_BYTES (8U << 20) /* about 20,000 tasks */
 
 void feed__free(struct feed *f); /* NULL is legal */
 

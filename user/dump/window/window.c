@@ -177,6 +177,25 @@ static int add_rings(struct gatherer *w)
 	return err;
 }
 
+/* Add samples of the tasks that sleep at the end of the window. */
+static int add_asleep(struct gatherer *w)
+{
+	struct buf *samples = &w->win->asleep, cpus = { 0 };
+	const struct perf_event_header *h;
+	size_t at = 0;
+	int err;
+
+	if (!w->job->asleep)
+		return 0;
+	err = off_cpu__add_asleep(w->job->session, w->job->asleep, w->res->end, samples, &cpus);
+	for (size_t i = 0; !err && at < samples->len; i++, at += h->size) {
+		h = (const void *)(samples->data + at);
+		err = add_ring_record(w, ((const size_t *)cpus.data)[i], h);
+	}
+	buf__free(&cpus);
+	return err;
+}
+
 static int add_stack_pages(struct gatherer *w, uint32_t pid, const struct frbpf_stacks *s)
 {
 	int err = page_set__add(&w->pages, SIDEBAND_KERNEL, s->kernel, s->n_kernel);
@@ -310,6 +329,7 @@ static int gather_records(struct gatherer *w, struct err *err)
 
 	code = code ?: switch_stacks__init(&w->switches, w->job->inc, w->job->session);
 	code = code ?: add_rings(w);
+	code = code ?: add_asleep(w);
 	code = code ?: add_trigger_needs(w);
 	if (code)
 		return err_set(err, code, "out of memory");
@@ -370,6 +390,8 @@ int window__gather(const struct dump_job *job, struct dump_result *res, struct e
 		for (size_t c = 0; c < res->n_cpus; c++)
 			res->cpus[c].away =
 				session__away(job->session, c, away_from(res, c), res->end);
+		for (size_t c = 0; c < res->n_cpus; c++)
+			off_cpu__cut(job->session, c, w.rings[c].v, w.rings[c].n, res->end);
 		code = gather_records(&w, err);
 	}
 	for (size_t c = 0; w.rings && c < res->n_cpus; c++)
@@ -400,6 +422,7 @@ uint64_t window__file_bytes(const struct window *win)
 void window__free(struct window *win)
 {
 	markers__free(&win->markers);
+	buf__free(&win->asleep);
 	sideband_slice__free(win->slice);
 	timeline__free(&win->timeline);
 	*win = (struct window){ 0 };

@@ -12,9 +12,10 @@
 
 struct window { /* { 0 } before window__gather() */
 	struct timeline
-		timeline; /* points into the session's copy area, the slice and the markers */
+		timeline; /* points into the session's copy area and what follows */
 	struct sideband_slice *slice; /* owned */
 	struct markers markers;
+	struct buf asleep; /* samples of tasks that sleep at the end; owned */
 	uint64_t first_sample, last_sample; /* ns; 0: no sample */
 	size_t n_gaps;			    /* markers frbpf:gap */
 };
