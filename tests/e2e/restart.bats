@@ -173,7 +173,7 @@ send() { # MESSAGE ARGUMENTS...
 	printf %s "$message" | timeout -k 5 60 "$WORKLOADS/app_send" "$socket" "$@" 3>&- >/dev/null
 }
 
-# It has learnt, which takes 20 values of a second.
+# It has learnt, which takes 20 values of ten seconds.
 has_learnt() {
 	send "learn 1ms" --times 20
 	status_of learnt .learnt.threshold_ns
@@ -184,11 +184,11 @@ has_learnt() {
 	write_rules <<-EOF
 		[rule-learnt]
 		when = app:learn > p50 * 4
-		learn = 1s
+		learn = 10s
 		dump = none
 		cooldown = 0
 	EOF
-	frbpf check "$RULES" | grep -qx '  learns:     p50 of the last 1s; fires from 20 values on, which the recorder keeps over reloads and restarts' ||
+	frbpf check "$RULES" | grep -qx '  learns:     p50 of the last 10s; fires from 20 values on, which the recorder keeps over reloads and restarts' ||
 		fail "$(frbpf check "$RULES")"
 	frbpf_load
 	frbpf status | grep -qx '  learns:     p50, and does not fire yet: 0 of 20 values seen' || fail "$(frbpf status)"
