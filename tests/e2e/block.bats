@@ -127,14 +127,12 @@ request_fires() { # MORE-THAN
 	EOF
 	frbpf_load
 	dd if=/dev/zero of="$mounted/file" bs=64K count=1 conv=fsync status=none
-	settle
-
 	wait_until 20 request_fires "$(rule io .fired)" || fail "the request of another program did not fire"
 
+	sync -f "$mounted" # so that the kernel has nothing left to write
 	before=$(rule io .fired)
 	own=$(rule io .suppressed.self)
-	frbpf dump >/dev/null
-	settle
+	frbpf dump >/dev/null # returns after its files were synced
 	has io .suppressed.self $((own + 1)) || fail "the dump made no request"
 	same "fired while a dump was written" "$(rule io .fired)" "$before"
 	has own-fsync .matched 1 || fail "the dump made no fsync"
@@ -148,7 +146,6 @@ request_fires() { # MORE-THAN
 		frbpf dump >/dev/null
 		dd if=/dev/zero of="$mounted/theirs.$turn" bs=64K count=4 status=none
 		sync -f "$mounted"
-		settle
 		has kernel .fired $((written_by_kernel + 1)) ||
 			fail "a file of another program, written by the kernel, counts as our own"
 	done

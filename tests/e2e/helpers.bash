@@ -221,11 +221,6 @@ expect_line() { # FD WANTED
 	same "what it says" "$line" "$2"
 }
 
-# For "and no more of them": waits as long as a dump takes here, and the merge time.
-settle() {
-	sleep 1.5
-}
-
 # --- looking at results
 
 # manifest NAME FIELD: the field (a key of M) of an incident's manifest

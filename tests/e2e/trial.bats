@@ -226,8 +226,8 @@ try() {
 	try r.conf b.data
 	[[ $(of wait .cannot) == *sched:sched_wakeup* ]] || fail "$(cat tried)"
 	[[ $(of probe .cannot) == *uprobe* ]]
-	[[ $(of learns .cannot) == *"threshold follows"* ]] || fail "$(cat tried)"
-	[[ $(of of-group .cannot) == *"do not tell cgroups"* ]] || fail "$(cat tried)"
+	[[ $(of learns .cannot) == *"threshold depends"* ]] || fail "$(cat tried)"
+	[[ $(of of-group .cannot) == *"do not contain cgroups"* ]] || fail "$(cat tried)"
 	[[ $(of of-others .cannot) == *"nor can rule wait"* ]] || fail "$(cat tried)"
 	[[ $(of span .cannot) == *"no field 'prev.cpus_mask'"* ]] || fail "$(cat tried)"
 	same "silence" "$(of silence .fired)" 0

@@ -89,7 +89,7 @@ user_frame() { # INCIDENT: where its first trigger's subject was, MODULE FUNCTIO
 	# it is about to return
 	same "stack" "$(user_frame "$name")" "$program user_func_slow"
 	jq -e '.triggers[0].stacks.kernel | length > 0' "$BASE/incidents/$name.json"
-	settle
+	frbpf_finish
 	same "incidents" "$(incidents "$BASE" | wc -l)" 1
 }
 
@@ -124,8 +124,7 @@ user_frame() { # INCIDENT: where its first trigger's subject was, MODULE FUNCTIO
 	EOF
 	frbpf_load
 	line=$(program "$program" --call jump --times 40 --ms 30)
-	wait_for_incident "$BASE" 1
-	settle
+	frbpf_finish
 	same "incidents" "$(incidents "$BASE" | wc -l)" 1
 	between "$(manifest "$(incidents "$BASE")" value)" 30000000 "$(json "$line" .took_ns)" "the last call"
 }
@@ -147,11 +146,10 @@ user_frame() { # INCIDENT: where its first trigger's subject was, MODULE FUNCTIO
 	frbpf_load
 	line=$(program "$BATS_TEST_TMPDIR/throws" 20 1500)
 	same "caught" "$(json "$line" .caught)" 20
-	wait_for_incident "$BASE" 1
-	settle
+	same "matched" "$(frbpf status --json | jq -re '.rules[] | select(.name == "inner").matched')" 1
+	frbpf_finish
 	same "incidents" "$(incidents "$BASE" | wc -l)" 1
 	between "$(manifest "$(incidents "$BASE")" value)" 1500000000 "$(json "$line" .took_ns)" "demo::outer"
-	same "matched" "$(frbpf status --json | jq -re '.rules[] | select(.name == "inner").matched')" 1
 	sed -i 's/"demo::outer(int)"/demo::outer/' "$RULES"
 	run -1 frbpf check "$RULES"
 	[[ $output == *"several functions 'demo::outer', write one in full: "*"demo::outer(int)"* ]]
@@ -248,8 +246,7 @@ mini_debuginfo() {
 	frbpf_load
 	line=$(program "$throws" 20 700)
 	same "caught" "$(json "$line" .caught)" 20
-	wait_for_incident "$BASE" 1
-	settle
+	frbpf_finish
 	same "incidents" "$(incidents "$BASE" | wc -l)" 1
 	between "$(manifest "$(incidents "$BASE")" value)" 700000000 "$(json "$line" .took_ns)" "demo::outer"
 }
@@ -287,8 +284,7 @@ mini_debuginfo() {
 	frbpf_load
 	line=$(program "$panics")
 	same "caught" "$(json "$line" .caught)" 20
-	wait_for_incident "$BASE" 1
-	settle
+	frbpf_finish
 	same "incidents" "$(incidents "$BASE" | wc -l)" 1
 	between "$(manifest "$(incidents "$BASE")" value)" 700000000 "$(json "$line" .took_ns)" "panics_inner"
 }
@@ -395,7 +391,7 @@ mini_debuginfo() {
 	same "arguments" "$(jq -c '.triggers[0].args' "$BASE/incidents/$name.json")" '{"start.arg0":-2,"arg0":1002}'
 	same "stack" "$(user_frame "$name")" "$program user_func_hit"
 	run -0 frbpf test "$RULES" "$name"
-	[[ $output == *"rule pair"*"cannot be told: "*"places in programs"* ]] || fail "$output"
+	[[ $output == *"rule pair"*"cannot be told: "*"hits of probes in programs"* ]] || fail "$output"
 	frbpf_stop
 	same "semaphore" "$(json "$(program "$program" --call probe)" .semaphore)" 0
 }
@@ -451,8 +447,7 @@ mini_debuginfo() {
 	cp "$program" "$program.new"
 	mv "$program.new" "$program"
 	program "$program" --ms 20
-	settle
-	same "incidents before the reload" "$(incidents "$BASE" | wc -l)" 1
+	same "matched before the reload" "$(status_of slow .matched)" 1
 	frbpf_load
 	program "$program" --ms 20
 	wait_for_incident "$BASE" 2
