@@ -16,7 +16,6 @@
 #include "sideband/map_build_id.h"
 #include "sideband/proc_scan.h"
 #include "sideband/sideband_core.h"
-#include "sideband/sideband_repair.h"
 
 #define MEMORY_DEFAULT	((size_t)64 << 20)
 #define FOLLOW_INTERVAL 5000000000ULL /* ns; each call reads every ring a few times */
@@ -25,8 +24,6 @@
 #define NSEC_PER_MSEC	1000000ULL
 #define STOP		UINT64_MAX
 #define SCAN_READERS	4
-#define REPAIR_INTERVAL 1000000000ULL  /* ns between two scans of /proc because of losses */
-#define TRIM_INTERVAL	30000000000ULL /* ns between two scans to save memory */
 
 static void init_locks(struct sideband *sb)
 {
@@ -178,33 +175,13 @@ static int scan_bpf(struct sideband *sb, struct kernel_state *kernel)
 	return err;
 }
 
-/* Read the state that belongs to no process. @text: gets the kernel's text; NULL: it is known. */
-static int scan_kernel_state(struct sideband *sb, struct kernel_state *k, struct kernel_maps *text)
+int sideband_core__scan_kernel(struct sideband *sb, struct kernel_state *k,
+			       struct kernel_maps *text)
 {
 	int err = scan_bpf(sb, k);
 
 	err = err ?: kernel_images__read(NULL, k, text);
 	return err ?: cgroup_scan__tree(k);
-}
-
-/* Repair the state that belongs to no process: log @found, forget gone cgroups. Under the lock. */
-static int repair_kernel_state(struct sideband *sb, const struct kernel_state *found, uint64_t time)
-{
-	struct kernel_state *base = task_model__edit_kernel(sb->base);
-	const struct perf_event_header *rec;
-	struct buf records = { 0 };
-	size_t off;
-	int err = kernel_state__emit(found, time, &records);
-
-	for (off = 0; !err && off < records.len; off += rec->size) {
-		rec = (const void *)(records.data + off);
-		sideband_core__log(sb, rec);
-	}
-	buf__free(&records);
-	if (!sb->pins)
-		kernel_state__forget_cgroups(base, found);
-	sb->scanned_cgroups = kernel_state__n_cgroups(found);
-	return err;
 }
 
 static void forget_record(const struct perf_event_header *rec, void *arg)
@@ -219,7 +196,7 @@ int sideband__scan(struct sideband *sb, struct err *err)
 	code = proc_scan__tasks(sb->base, false, SCAN_READERS, err);
 	if (code)
 		return code;
-	code = scan_kernel_state(sb, task_model__edit_kernel(sb->base), &sb->kernel);
+	code = sideband_core__scan_kernel(sb, task_model__edit_kernel(sb->base), &sb->kernel);
 	if (code)
 		return err_set(err, code, "cannot read the state of the machine: %s",
 			       strerror(-code));
@@ -237,68 +214,7 @@ int sideband__scan(struct sideband *sb, struct err *err)
 	return 0;
 }
 
-/*
- * After losses: reread /proc, and log what differs from base and log. @data: also maps that are not
- * executable.
- */
-static int repair_loss(struct sideband *sb, bool data)
-{
-	const struct perf_event_header *rec;
-	struct kernel_state kernel = { 0 };
-	struct sideband_log_view view;
-	struct sideband_repair *r;
-	struct buf records = { 0 };
-	uint64_t lost_before;
-	size_t off;
-	int err;
-
-	sideband_core__drain(sb);
-	sideband__lock(sb);
-	lost_before = sb->stats.lost;
-	sideband__unlock(sb);
-	err = sideband_repair__new(data, &r);
-	if (err)
-		return err;
-	err = scan_kernel_state(sb, &kernel, NULL);
-	sideband_core__drain(sb); /* so that the log has everything that the scan could see */
-	err = err ?: sideband_core__pin(sb, &view);
-	if (!err) {
-		err = sideband_repair__compare(r, sb->base, &view, &records);
-		sideband_core__unpin(sb, &view);
-	}
-	sideband__lock(sb);
-	for (off = 0; !err && off < records.len; off += rec->size) {
-		rec = (const void *)(records.data + off);
-		sideband_core__log(sb, rec);
-	}
-	err = err ?: repair_kernel_state(sb, &kernel, sideband_repair__time(r));
-	if (!err) {
-		sb->complete_from = sideband_repair__time(r);
-		sb->scanned_bytes = sideband_repair__model_bytes(r);
-		sb->lost_any = sb->stats.lost != lost_before;
-		sb->trim_due = false;
-		sb->identify_due = true;
-		sb->stats.rescans++;
-	}
-	sideband__unlock(sb);
-	buf__free(&records);
-	kernel_state__free(&kernel);
-	sideband_repair__free(r);
-	return err;
-}
-
 /* Threads */
-
-/* Time (ns) until the next repair may begin; UINT64_MAX: none is needed. Under the lock. */
-static uint64_t repair_delay(const struct sideband *sb)
-{
-	uint64_t due, now = now_ns();
-
-	if (!sb->lost_any && !sb->trim_due)
-		return UINT64_MAX;
-	due = sb->repaired + (sb->lost_any ? REPAIR_INTERVAL : TRIM_INTERVAL);
-	return due > now ? due - now : 0;
-}
 
 static void wait_for_work(struct sideband *sb, uint64_t delay)
 {
@@ -358,14 +274,15 @@ static void *helper_main(void *arg)
 			sideband__lock(sb);
 			continue;
 		}
-		delay = repair_delay(sb);
+		delay = sideband_core__repair_delay(sb);
 		if (delay) {
 			wait_for_work(sb, delay);
 			continue;
 		}
 		data = sb->attr.mmap_data;
 		sideband__unlock(sb);
-		repair_loss(sb, data); /* if it fails, it is tried again after the interval */
+		sideband_core__repair(sb,
+				      data); /* if it fails, it is tried again after the interval */
 		sideband__lock(sb);
 		sb->repaired = now_ns();
 		sb->read_data |= data;

@@ -56,7 +56,7 @@ struct sideband {
 	bool trim_due;	      /* stale maps or cgroups fill the memory: reread /proc */
 	uint64_t fold_before; /* ns: older records are not needed */
 	bool stopping;
-	bool read_data;	      /* /proc was read with the maps of data */
+	bool read_data;		/* /proc was read with the maps of data */
 	uint64_t complete_from; /* ns: windows that begin later are complete */
 	uint64_t repaired;	/* ns: when /proc was last read */
 	size_t scanned_bytes;	/* size of the model when /proc was last read */
@@ -122,6 +122,17 @@ void sideband_core__fold_oldest(struct sideband *sb);
 /* Nothing is folded between pin and unpin: base and *ret can be read without the lock. -ENOMEM. */
 int sideband_core__pin(struct sideband *sb, struct sideband_log_view *ret);
 void sideband_core__unpin(struct sideband *sb, struct sideband_log_view *view);
+
+/* Read the state that belongs to no process. @text: gets the kernel's text; NULL: it is known. */
+int sideband_core__scan_kernel(struct sideband *sb, struct kernel_state *k,
+			       struct kernel_maps *text);
+/*
+ * After losses: reread /proc, and log what differs from base and log. @data: also maps that are not
+ * executable.
+ */
+int sideband_core__repair(struct sideband *sb, bool data);
+/* Time (ns) until the next repair may begin; UINT64_MAX: none is needed. Under the lock. */
+uint64_t sideband_core__repair_delay(const struct sideband *sb);
 
 /* Read the missing build ids of files of the base, while the files are mapped. */
 void sideband_core__identify(struct sideband *sb);

@@ -1,56 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * After a loss: compares /proc with base and log, and logs records of the differences. Later windows
+ * are then complete; earlier ones stay as they are.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "common/clock.h"
 #include "perfdata/record.h"
 #include "sideband/proc_scan.h"
-#include "sideband/sideband_repair.h"
+#include "sideband/sideband_core.h"
 
-struct sideband_repair {
+#define REPAIR_INTERVAL 1000000000ULL  /* ns between two scans of /proc because of losses */
+#define TRIM_INTERVAL	30000000000ULL /* ns between two scans to save memory */
+
+struct proc_state {
 	struct task_model *should; /* the state in /proc */
 	uint64_t begin, end;	   /* ns, of the scan */
 };
 
-int sideband_repair__new(bool data, struct sideband_repair **ret)
+/* @data: read also maps that are not executable. @ret is to be freed even after a failure. */
+static int proc_state__read(struct proc_state *ret, bool data)
 {
-	struct sideband_repair *r = calloc(1, sizeof(*r));
-	int err;
+	int err = task_model__new(&ret->should);
 
-	if (!r)
-		return -ENOMEM;
-	err = task_model__new(&r->should);
-	r->begin = now_ns();
-	err = err ?: proc_scan__tasks(r->should, data, 1, NULL);
-	r->end = now_ns();
-	if (err) {
-		sideband_repair__free(r);
-		return err;
-	}
-	*ret = r;
-	return 0;
-}
-
-void sideband_repair__free(struct sideband_repair *r)
-{
-	if (!r)
-		return;
-	task_model__free(r->should);
-	free(r);
-}
-
-uint64_t sideband_repair__time(const struct sideband_repair *r)
-{
-	return r->end;
-}
-
-size_t sideband_repair__model_bytes(const struct sideband_repair *r)
-{
-	return task_model__bytes(r->should);
+	ret->begin = now_ns();
+	err = err ?: proc_scan__tasks(ret->should, data, 1, NULL);
+	ret->end = now_ns();
+	return err;
 }
 
 struct compare {
-	const struct sideband_repair *r;
+	const struct proc_state *r;
 	const struct task_model *base;
 	struct task_model
 		*is; /* each process as base and log have it for the time when /proc was read */
@@ -104,8 +85,9 @@ static int repair_gone(uint32_t pid, void *arg)
 	return task_model__emit_repair(c->is, c->r->should, pid, c->r->begin, c->out);
 }
 
-int sideband_repair__compare(const struct sideband_repair *r, const struct task_model *base,
-			     const struct sideband_log_view *log, struct buf *out)
+/* Append the records to @out. @log must have all records until /proc was read. -ENOMEM. */
+static int proc_state__compare(const struct proc_state *r, const struct task_model *base,
+			       const struct sideband_log_view *log, struct buf *out)
 {
 	struct compare c = { .r = r, .base = base, .out = out };
 	int err = task_model__new(&c.is);
@@ -116,4 +98,82 @@ int sideband_repair__compare(const struct sideband_repair *r, const struct task_
 	err = err ?: task_model__each_process(c.is, repair_gone, &c);
 	task_model__free(c.is);
 	return err;
+}
+
+/* Repair the state that belongs to no process: log @found, forget gone cgroups. Under the lock. */
+static int repair_kernel_state(struct sideband *sb, const struct kernel_state *found, uint64_t time)
+{
+	struct kernel_state *base = task_model__edit_kernel(sb->base);
+	const struct perf_event_header *rec;
+	struct buf records = { 0 };
+	size_t off;
+	int err = kernel_state__emit(found, time, &records);
+
+	for (off = 0; !err && off < records.len; off += rec->size) {
+		rec = (const void *)(records.data + off);
+		sideband_core__log(sb, rec);
+	}
+	buf__free(&records);
+	if (!sb->pins)
+		kernel_state__forget_cgroups(base, found);
+	sb->scanned_cgroups = kernel_state__n_cgroups(found);
+	return err;
+}
+
+int sideband_core__repair(struct sideband *sb, bool data)
+{
+	const struct perf_event_header *rec;
+	struct kernel_state kernel = { 0 };
+	struct sideband_log_view view;
+	struct proc_state proc = { 0 };
+	struct buf records = { 0 };
+	uint64_t lost_before;
+	size_t off;
+	int err;
+
+	sideband_core__drain(sb);
+	sideband__lock(sb);
+	lost_before = sb->stats.lost;
+	sideband__unlock(sb);
+	err = proc_state__read(&proc, data);
+	if (err) {
+		task_model__free(proc.should);
+		return err;
+	}
+	err = sideband_core__scan_kernel(sb, &kernel, NULL);
+	sideband_core__drain(sb); /* so that the log has everything that the scan could see */
+	err = err ?: sideband_core__pin(sb, &view);
+	if (!err) {
+		err = proc_state__compare(&proc, sb->base, &view, &records);
+		sideband_core__unpin(sb, &view);
+	}
+	sideband__lock(sb);
+	for (off = 0; !err && off < records.len; off += rec->size) {
+		rec = (const void *)(records.data + off);
+		sideband_core__log(sb, rec);
+	}
+	err = err ?: repair_kernel_state(sb, &kernel, proc.end);
+	if (!err) {
+		sb->complete_from = proc.end;
+		sb->scanned_bytes = task_model__bytes(proc.should);
+		sb->lost_any = sb->stats.lost != lost_before;
+		sb->trim_due = false;
+		sb->identify_due = true;
+		sb->stats.rescans++;
+	}
+	sideband__unlock(sb);
+	buf__free(&records);
+	kernel_state__free(&kernel);
+	task_model__free(proc.should);
+	return err;
+}
+
+uint64_t sideband_core__repair_delay(const struct sideband *sb)
+{
+	uint64_t due, now = now_ns();
+
+	if (!sb->lost_any && !sb->trim_due)
+		return UINT64_MAX;
+	due = sb->repaired + (sb->lost_any ? REPAIR_INTERVAL : TRIM_INTERVAL);
+	return due > now ? due - now : 0;
 }
