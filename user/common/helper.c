@@ -31,7 +31,7 @@ void helper__set_title(const char *title)
 	snprintf(args, room, "%s", title);
 }
 
-static void become_helper(const char *title, int sock)
+void helper__detach(int sock)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), keep;
 
@@ -43,7 +43,6 @@ static void become_helper(const char *title, int sock)
 	setsid();
 	if (chdir("/"))
 		_exit(1);
-	helper__set_title(title);
 }
 
 int helper__fork(const char *title, void (*run)(int sock), int *ret_sock)
@@ -58,7 +57,8 @@ int helper__fork(const char *title, void (*run)(int sock), int *ret_sock)
 		pid_t pid = fork(); /* twice: it must not be our child, as others wait for all */
 
 		if (!pid) {
-			become_helper(title, socks[1]);
+			helper__detach(socks[1]);
+			helper__set_title(title);
 			run(3);
 		}
 		_exit(pid < 0);

@@ -18,6 +18,13 @@ int helper__fork(const char *title, void (*run)(int sock), int *ret_sock);
 void helper__set_title(const char *title);
 
 /*
+ * In a new process: use the null device for the standard descriptors, make @sock descriptor 3, and
+ * close all others; begin a session, so that Ctrl-C does not reach it, in /. Ends the process if
+ * that fails.
+ */
+void helper__detach(int sock);
+
+/*
  * In a helper: ignore the signals that stop a service. They may be sent to the whole group while
  * the daemon still writes. Unblocks all signals, and sets SIGCHLD to its default.
  */

@@ -7,16 +7,6 @@
 #include "common/cleanup.h"
 #include "common/rights.h"
 
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
-#ifndef CAP_BPF
-#define CAP_BPF 39
-#endif
-#ifndef CAP_CHECKPOINT_RESTORE
-#define CAP_CHECKPOINT_RESTORE 40
-#endif
-
 /* is_lowered is decided once, before there are threads. */
 static struct {
 	enum rights kind;

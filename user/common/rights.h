@@ -12,6 +12,18 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/capability.h>
+
+/* for headers of libcap and the kernel that are older */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40
+#endif
 
 enum rights {
 	RIGHTS_FILES = 1,     /* CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE: tracefs, psi */

@@ -404,16 +404,9 @@ static _Noreturn void serve_socket(int sock)
 
 static _Noreturn void become_spawner(int sock)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC), keep;
-
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && null >= 0; fd++)
-		dup2(null, fd);
-	keep = fcntl(sock, F_DUPFD_CLOEXEC, 16);
-	if (keep < 0 || dup3(keep, 3, O_CLOEXEC) != 3 || close_range(4, ~0U, 0))
-		_exit(1);
-	setsid(); /* Ctrl-C is for the daemon */
+	helper__detach(sock);
 	helper__ignore_signals();
-	if (chdir("/") < 0 || rights__keep(NULL, 0))
+	if (rights__keep(NULL, 0))
 		_exit(1);
 	helper__set_title("frbpf-sessions");
 	serve_socket(3);

@@ -12,16 +12,6 @@
 #include "common/rights.h"
 #include "record/privilege.h"
 
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
-#ifndef CAP_BPF
-#define CAP_BPF 39
-#endif
-#ifndef CAP_CHECKPOINT_RESTORE
-#define CAP_CHECKPOINT_RESTORE 40
-#endif
-
 static const struct privilege all[] = {
 	{ "CAP_PERFMON", CAP_PERFMON, "perf events and BPF programs that read the kernel", true },
 	{ "CAP_BPF", CAP_BPF, "the rules' BPF programs", true },
