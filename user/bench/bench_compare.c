@@ -267,14 +267,8 @@ static int capture__add_xml(const struct bench_result *r, struct buf *b)
 	size_t i;
 
 	json_array_foreach (r->incidents, i, incident) {
-		struct buf line = { 0 };
-
-		if (!json_is_true(json_object_get(incident, "capture")))
-			continue;
-		err = err ?: bench_report__open_command(incident, &line);
-		err = err ?: escape__xml(b, line.data);
-		err = err ?: buf__add_str(b, "\n");
-		buf__free(&line);
+		if (json_is_true(json_object_get(incident, "capture")))
+			err = err ?: bench_report__add_xml_command(incident, b);
 	}
 	return err;
 }

@@ -182,6 +182,17 @@ static int bench_rule__add_xml(const struct bench_rule *r, struct buf *b)
 	return err;
 }
 
+int bench_report__add_xml_command(const json_t *incident, struct buf *b)
+{
+	struct buf line = { 0 };
+	int err = bench_report__open_command(incident, &line);
+
+	err = err ?: escape__xml(b, line.data);
+	err = err ?: buf__add_str(b, "\n");
+	buf__free(&line);
+	return err;
+}
+
 /* Append the commands that open the worst incidents of the rule, one per line. */
 static int bench_rule__add_commands(const struct bench_result *r, const char *name, struct buf *b)
 {
@@ -190,15 +201,9 @@ static int bench_rule__add_commands(const struct bench_result *r, const char *na
 	size_t i;
 
 	json_array_foreach (r->incidents, i, incident) {
-		struct buf line = { 0 };
-
-		if (strcmp(bench_report__incident_rule(incident), name) != 0 ||
-		    json_is_true(json_object_get(incident, "capture")))
-			continue;
-		err = err ?: bench_report__open_command(incident, &line);
-		err = err ?: escape__xml(b, line.data);
-		err = err ?: buf__add_str(b, "\n");
-		buf__free(&line);
+		if (!strcmp(bench_report__incident_rule(incident), name) &&
+		    !json_is_true(json_object_get(incident, "capture")))
+			err = err ?: bench_report__add_xml_command(incident, b);
 	}
 	return err;
 }

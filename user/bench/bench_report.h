@@ -62,6 +62,8 @@ size_t bench_compare__cases(const struct bench_result *r, enum verdict verdict);
 
 /* Append the shell command that opens an incident. 0 or -ENOMEM. */
 int bench_report__open_command(const json_t *incident, struct buf *b);
+/* Append it as a line of XML text. 0 or -ENOMEM. */
+int bench_report__add_xml_command(const json_t *incident, struct buf *b);
 /* The rule that fired it; "": none, it is the last window. */
 const char *bench_report__incident_rule(const json_t *incident);
 
