@@ -179,9 +179,9 @@ same_rules() { # WHEN, of those of all rates
 	run -1 "$FRBPF" tune 'sched:sched_switch'
 	[[ $output == *"not a duration"* ]] || fail "$output"
 	run -1 "$FRBPF" tune 'rule:a then rule:b within 2s'
-	[[ $output == *"is about other rules"* ]] || fail "$output"
+	[[ $output == *"combines other rules"* ]] || fail "$output"
 	run -1 "$FRBPF" tune 'absent(runqlat)'
-	[[ $output == *"does not come"* ]] || fail "$output"
+	[[ $output == *"fires when nothing comes"* ]] || fail "$output"
 	run -1 "$FRBPF" tune 'oncpu'
 	[[ $output == *"write a share of time"* ]] || fail "$output"
 	run -1 "$FRBPF" tune runqlat --if 'foo == 1'
