@@ -372,9 +372,12 @@ static void test_usdt(void **state)
 
 static void say_texts(struct findings *f, long unused)
 {
+	/* on the stack: pages of literals may not be in memory yet, and a program cannot wait for them */
+	char api[] = "api.example.com", org[] = "example.org";
+
 	set_name(subject_name());
-	watched_probe(1, (long)"api.example.com");
-	watched_probe(2, (long)"example.org");
+	watched_probe(1, (long)api);
+	watched_probe(2, (long)org);
 	watched_probe(3, 1); /* no address */
 }
 
@@ -383,7 +386,8 @@ static void test_usdt_texts(void **state)
 {
 	struct rule_conf rules[] = {
 		rule_when(1, "usdt:SELF:frbpf_unit:tick", "str(arg1) ~ \"*.example.com\""),
-		rule_when(2, "usdt:SELF:frbpf_unit:tick", "str(arg1) == \"example.org\" && arg0 == 2"),
+		rule_when(2, "usdt:SELF:frbpf_unit:tick",
+			  "str(arg1) == \"example.org\" && arg0 == 2"),
 		rule_when(3, "usdt:SELF:frbpf_unit:tick",
 			  "str(arg1) in (\"example.com\", \"api\") || str(arg1) ~ \"*x\""),
 	};
@@ -577,8 +581,7 @@ static void test_call_texts(void **state)
 	struct rule_conf rules[] = {
 		text_rule(10, "uprobe:SELF:watched_text", "str(arg0) ~ \"*.example.com\""),
 		text_rule(11, "uprobe:SELF:watched_text", "str(arg0) != \"example.org\""),
-		text_rule(12, "uprobe:SELF:watched_text > 1ns",
-			   "str(arg0) == \"example.org\""),
+		text_rule(12, "uprobe:SELF:watched_text > 1ns", "str(arg0) == \"example.org\""),
 	};
 	uint32_t slots[ARRAY_SIZE(rules)];
 	struct detectors_stats stats;
