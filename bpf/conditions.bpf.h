@@ -101,7 +101,7 @@ static __always_inline int path_holds(const struct frbpf_node *node, struct matc
 	if (node->flags & FRBPF_NODE_TEXT)
 		match_read_text(m, node->prefix);
 #endif
-	if (node->flags & FRBPF_NODE_TEXT && m->no_text) /* unknown: nothing holds of it */
+	if (path == MATCH_CALL_PATH && m->no_text) /* unknown: nothing holds of it */
 		return 0;
 	if (m->alone)
 		task = MATCH_SUBJECT;

@@ -213,7 +213,7 @@ struct match {
 	__u32 n_args;	   /* as in struct frbpf_trigger */
 	__u32 is_pending;  /* the event was found by a look, and has not ended */
 	__u32 text; /* MATCH_CALL_PATH has: 0 nothing; 1 a path; 2 + n the string of argument n */
-	__u32 no_text; /* that string could not be read */
+	__u32 no_text; /* that string, or the path of a pending call, is unknown */
 	__u64 path_at; /* address of the path in the program, if no rule looks at it; 0: none */
 	__u64 file_at; /* address of the open file that the call is about; 0: none */
 };

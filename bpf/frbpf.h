@@ -635,6 +635,7 @@ struct frbpf_bank {
 	__u64 max_pending;
 	__u64 keys[FRBPF_KEY_WORDS];	  /* union of the keys of its rules */
 	__u64 fail_keys[FRBPF_KEY_WORDS]; /* of FAILS rules */
+	__u64 path_keys[FRBPF_KEY_WORDS]; /* of PENDING rules that look at the path of a call */
 	struct frbpf_prefilter prefilter;
 };
 

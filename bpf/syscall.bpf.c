@@ -57,6 +57,22 @@ struct {
 } calls SEC(".maps");
 
 /*
+ * The path that the latest call of a task was given, for rules that look at it while the call is
+ * pending: a look cannot read memory of another task. Only tasks that make such calls have one.
+ */
+struct call_path {
+	__u64 begin; /* of its call; 0: it could not be read */
+	char text[FRBPF_MATCH_PATH];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct call_path);
+} call_paths SEC(".maps");
+
+/*
  * Since when each call has been watched without a break; set by the daemon. Exits are seen only
  * while the call is watched. So a call that began before this time may have ended unseen.
  */
@@ -88,14 +104,47 @@ static __always_inline bool call_restarts(const struct call *call, struct pt_reg
 	       call->ip == syscall_ip(regs) && call->sp == syscall_sp(regs);
 }
 
+/* The address of the path that the call was given; 0: it takes none. */
+static __always_inline unsigned long path_arg(struct pt_regs *regs, __u32 nr)
+{
+	if (file_args[nr % FRBPF_KEY_MAX] == FRBPF_CALL_PATH_FIRST)
+		return syscall_first_arg(regs);
+	if (file_args[nr % FRBPF_KEY_MAX] == FRBPF_CALL_PATH_SECOND)
+		return syscall_second_arg(regs);
+	return 0;
+}
+
+/* Copy the path of a call that begins. */
+static __always_inline void copy_path(struct task_struct *task, struct pt_regs *regs, __u32 nr,
+				      __u64 begin)
+{
+	unsigned long at = path_arg(regs, nr);
+	struct call_path *path;
+
+	if (!at)
+		return;
+	path = bpf_task_storage_get(&call_paths, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!path) {
+		__sync_fetch_and_add(&missing_storage, 1);
+		return;
+	}
+	path->begin = 0;
+	if (bpf_probe_read_user_str(path->text, sizeof(path->text), (void *)at) >= 0)
+		path->begin = begin;
+	else
+		__sync_fetch_and_add(&texts_unread, 1);
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(sc_enter, struct pt_regs *regs, long nr)
 {
 	bool watches = nr != NR_RESTART_SYSCALL && nr != NR_RT_SIGRETURN;
+	__u32 bank = rules_bank();
 	struct task_struct *task;
 	struct call *call;
+	__u64 begin;
 
-	if (watches && !is_watched(rules_bank(), nr))
+	if (watches && !is_watched(bank, nr))
 		return 0;
 	task = bpf_get_current_task_btf();
 	if (syscall_is_compat(task))
@@ -122,7 +171,10 @@ int BPF_PROG(sc_enter, struct pt_regs *regs, long nr)
 	call->ip = syscall_ip(regs);
 	call->sp = syscall_sp(regs);
 	call->stage = CALL_BEGUN;
-	call->begin = watches ? bpf_ktime_get_ns() : 0;
+	begin = watches ? bpf_ktime_get_ns() : 0;
+	if (watches && key_in(control.bank[bank].path_keys, nr))
+		copy_path(task, regs, nr, begin);
+	call->begin = begin;
 	return 0;
 }
 
@@ -188,13 +240,9 @@ static __always_inline void take_file(struct match *m, struct task_struct *task,
 static __always_inline void take_path(struct match *m, struct pt_regs *regs, __u32 nr)
 {
 	struct path_text *path = &m->path[MATCH_SUBJECT][MATCH_CALL_PATH];
-	unsigned long at = 0;
+	unsigned long at = path_arg(regs, nr);
 
 	path->text[0] = '\0';
-	if (file_args[nr % FRBPF_KEY_MAX] == FRBPF_CALL_PATH_FIRST)
-		at = syscall_first_arg(regs);
-	else if (file_args[nr % FRBPF_KEY_MAX] == FRBPF_CALL_PATH_SECOND)
-		at = syscall_second_arg(regs);
 	if (!(control.bank[m->bank & 1].fields & 1U << FRBPF_FIELD_PATH))
 		m->path_at = at;
 	else if (at && bpf_probe_read_user_str(path->text, FRBPF_MATCH_PATH, (void *)at) >= 0)
@@ -372,6 +420,25 @@ static __always_inline bool call_lasts(const struct call *call, struct pt_regs *
 	       call->sp == syscall_sp(regs);
 }
 
+/* Take the copy of the path. An unknown one matches no condition. */
+static __always_inline void take_copied_path(struct match *m, struct task_struct *task, __u64 begin)
+{
+	struct path_text *path = &m->path[MATCH_SUBJECT][MATCH_CALL_PATH];
+	struct call_path *copy;
+
+	path->text[0] = '\0';
+	m->no_text = 1;
+	if (!(control.bank[m->bank & 1].fields & 1U << FRBPF_FIELD_PATH))
+		return;
+	copy = bpf_task_storage_get(&call_paths, task, 0, 0);
+	if (!copy || copy->begin != begin)
+		return;
+	if (bpf_probe_read_kernel_str(path->text, FRBPF_MATCH_PATH, copy->text) < 0)
+		return;
+	m->text = 1;
+	m->no_text = 0;
+}
+
 /* Look at calls that have not ended: see look.bpf.h. */
 SEC("iter/task")
 int sc_look(struct bpf_iter__task *ctx)
@@ -397,8 +464,7 @@ int sc_look(struct bpf_iter__task *ctx)
 		return 0;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	m->source = FRBPF_SOURCE_SYSCALL;
-	/* memory of another task cannot be read here */
-	m->path[MATCH_SUBJECT][MATCH_CALL_PATH].text[0] = '\0';
+	take_copied_path(m, task, begin);
 	m->waits = key_in((const __u64 *)reading, nr) && waits_at_fd(task, regs);
 	take_file(m, task, regs, nr);
 	take_peer(m, task, regs, nr, -1, false);

@@ -27,6 +27,17 @@ hang() {
 	hung=$!
 }
 
+# Hangs in openat() of a fifo that nobody writes to.
+hang_in_open() { # FIFO
+	# shellcheck disable=SC2016 # of perl
+	perl -e '$0 = $ARGV[0]; open(F, "<", $ARGV[1])' "$victim" "$1" 3>&- &
+	hung=$!
+}
+
+has_matched() { # RULE N
+	(($(status_of "$1" .matched) >= $2))
+}
+
 shows() { # PATTERN
 	frbpf show | grep -Eq "$1"
 }
@@ -94,4 +105,34 @@ shows() { # PATTERN
 	perl -e '$0 = $ARGV[0]; pipe(R, W); sysread(R, $x, 1)' "$victim" 3>&- &
 	hung=$!
 	wait_until 20 shows 'threshold 200ms, read, and it had not ended$' || fail "$(frbpf show)"
+}
+
+@test "an open that hangs: its path decides, and is in the manifest and the marker" {
+	local name json
+	write_rules <<-EOF
+		[rule-path]
+		when = pending(syscall:openat) > 200ms
+		if = path ~ "$BATS_TEST_TMPDIR/on/*"
+		[rule-any]
+		when = pending(syscall:openat) > 200ms
+		if = comm == "$victim"
+		dump = none
+		cooldown = 0
+	EOF
+	frbpf_load
+	mkdir "$BATS_TEST_TMPDIR/on" "$BATS_TEST_TMPDIR/off"
+	mkfifo "$BATS_TEST_TMPDIR/on/fifo" "$BATS_TEST_TMPDIR/off/fifo"
+	hang_in_open "$BATS_TEST_TMPDIR/off/fifo"
+	wait_until 20 has_matched any 1
+	same "fired" "$(status_of path .matched)" 0
+	kill "$hung"
+	hang_in_open "$BATS_TEST_TMPDIR/on/fifo"
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE")
+	json=$BASE/incidents/$name.json
+	jq -e --arg path "$BATS_TEST_TMPDIR/on/fifo" '.triggers[0] |
+		.rule == "path" and .pending and .args.path == $path[:123]' "$json" || fail "$(cat "$json")"
+	events "$(dumps sched)" frbpf:trigger >"$BATS_TEST_TMPDIR/marker"
+	grep -qF "path=$(printf %.60s "$BATS_TEST_TMPDIR/on/fifo")" "$BATS_TEST_TMPDIR/marker" ||
+		fail "$(cat "$BATS_TEST_TMPDIR/marker")"
 }

@@ -9,6 +9,7 @@
 #include <setjmp.h>
 
 #include "pending_sources.h"
+#include "temp_tree.h"
 
 static struct rule_conf of_subject(uint64_t id, const char *when, const char *and)
 {
@@ -300,6 +301,179 @@ static void test_instructions(void **state)
 	free_rules(rules, ARRAY_SIZE(rules));
 }
 
+/* ---- paths of calls ---- */
+
+enum { FIFO_MATCH, FIFO_OTHER, FIFO_LONG, FIFO_UNTOUCHED };
+
+#define PAGE 4096
+
+static char path_dir[] = "/tmp/frbpf-paths.XXXXXX";
+
+/* Write the path of the fifo that opens hang at, of kind @what. */
+static void fifo_path(long what, char *ret, size_t size)
+{
+	size_t len =
+		snprintf(ret, size, "%s/%s", path_dir, what == FIFO_OTHER ? "other/" : "match/");
+
+	while (what == FIFO_LONG && len < FRBPF_MATCH_PATH)
+		len += snprintf(ret + len, size - len, "./");
+	snprintf(ret + len, size - len, "fifo");
+}
+
+static int make_fifos(void **state)
+{
+	char path[PATH_MAX];
+
+	strcpy(path_dir + strlen(path_dir) - 6, "XXXXXX");
+	if (!mkdtemp(path_dir))
+		return -1;
+	for (long what = FIFO_MATCH; what <= FIFO_OTHER; what++) {
+		fifo_path(what, path, sizeof(path));
+		*strrchr(path, '/') = '\0';
+		if (mkdir(path, 0700))
+			return -1;
+		fifo_path(what, path, sizeof(path));
+		if (mkfifo(path, 0600))
+			return -1;
+	}
+	return 0;
+}
+
+static int remove_fifos(void **state)
+{
+	remove_tree(path_dir);
+	return 0;
+}
+
+/* A page with @text that no page table has yet. */
+static char *untouched_page(const char *text)
+{
+	int fd = memfd_create("path", MFD_CLOEXEC);
+	char *page = MAP_FAILED;
+
+	if (fd >= 0 && !ftruncate(fd, PAGE) && write(fd, text, strlen(text)) > 0)
+		page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	return page;
+}
+
+/* Hang in openat(): the fifo has no writer. */
+static long hang_in_open(long what, long go)
+{
+	static char path[PATH_MAX];
+	const char *at = path;
+
+	fifo_path(what, path, sizeof(path));
+	if (what == FIFO_UNTOUCHED) {
+		close(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)); /* another call: not this path */
+		at = untouched_page(path);
+	}
+	if (at == MAP_FAILED || open(at, O_RDONLY | O_CLOEXEC) < 0)
+		_exit(1);
+	return 0;
+}
+
+static void end_open(struct hanger *h, long what)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	fifo_path(what, path, sizeof(path));
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	close(h->go[1]);
+	assert_int_equal(await(h->pid), 0);
+	close(fd);
+}
+
+/* Of equal thresholds: a look has run all others when the last one has matched. */
+#define OPENS "pending(syscall:openat) > 20ms"
+
+static struct rule_conf path_rule(uint64_t id, const char *op, const char *end)
+{
+	char and[128];
+
+	snprintf(and, sizeof(and), " && path %s \"%s/%s\"", op, path_dir, end);
+	return of_subject(id, OPENS, and);
+}
+
+static void test_path_of_a_call(void **state)
+{
+	struct rule_conf rules[] = { path_rule(10, "~", "match/*"), path_rule(11, "!=", "no"),
+				     path_rule(12, "~", "*/fifo"), of_subject(13, OPENS, "") };
+	static const struct {
+		long what;
+		uint64_t matched[3];
+	} cases[] = {
+		{ FIFO_OTHER, { 0, 1, 1 } },
+		{ FIFO_UNTOUCHED, { 0, 1, 1 } },
+		{ FIFO_LONG, { 1, 2, 1 } },
+		{ FIFO_MATCH, { 2, 3, 2 } },
+	};
+	struct detectors_stats stats;
+	uint32_t slots[ARRAY_SIZE(rules)];
+	char path[PATH_MAX];
+	struct detectors *d;
+	struct sink got;
+
+	SKIP_UNLESS_POSSIBLE();
+	for (size_t i = 0; i < ARRAY_SIZE(rules) - 1; i++)
+		rules[i].quiet = true;
+	rules[0].quiet = false;
+	rules[3].quiet = true;
+	d = detectors_with(rules, ARRAY_SIZE(rules), slots);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct hanger h = hang_in(hang_in_open, cases[i].what, 0);
+
+		await_matched(d, slots[3], i + 1);
+		for (size_t k = 0; k < ARRAY_SIZE(cases[i].matched); k++)
+			assert_int_equal(matched(d, slots[k]), cases[i].matched[k]);
+		end_open(&h, cases[i].what);
+	}
+	got = collect(d, 0);
+	assert_int_equal(got.n, 2);
+	for (int i = 0; i < got.n; i++) {
+		fifo_path(i ? FIFO_MATCH : FIFO_LONG, path, sizeof(path));
+		assert_int_equal(got.v[i].text_is, 1);
+		path[sizeof(got.v[i].text) - 1] = '\0';
+		assert_string_equal(got.v[i].text, path);
+	}
+	detectors__stats(d, &stats);
+	assert_in_range(stats.texts_unread, 1, UINT64_MAX);
+	detectors__free(d);
+	free_rules(rules, ARRAY_SIZE(rules));
+}
+
+/* A new rule knows the path of a call that hangs only if an old one asked for such paths. */
+static void test_path_and_a_reload(void **state)
+{
+	struct rule_conf before[] = { of_subject(10, OPENS, "") };
+	struct rule_conf first[] = { path_rule(11, "!=", "no"), of_subject(12, OPENS, "") };
+	struct rule_conf second[] = { path_rule(13, "~", "match/*"), of_subject(14, OPENS, "") };
+	struct hanger old, young;
+	struct detectors *d;
+	uint32_t slots[2];
+
+	SKIP_UNLESS_POSSIBLE();
+	d = detectors_with(before, 1, slots);
+	old = hang_in(hang_in_open, FIFO_OTHER, 0);
+	await_matched(d, slots[0], 1);
+	update(d, first, 2, slots);
+	await_matched(d, slots[1], 1);
+	assert_int_equal(matched(d, slots[0]), 0);
+	young = hang_in(hang_in_open, FIFO_MATCH, 0);
+	await_matched(d, slots[1], 2);
+	assert_int_equal(matched(d, slots[0]), 1);
+	update(d, second, 2, slots);
+	await_matched(d, slots[1], 2);
+	assert_int_equal(matched(d, slots[0]), 1);
+	end_open(&young, FIFO_MATCH);
+	end_open(&old, FIFO_OTHER);
+	detectors__free(d);
+	free_rules(before, 1);
+	free_rules(first, 2);
+	free_rules(second, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -310,6 +484,8 @@ int main(void)
 		cmocka_unit_test(test_a_call_that_was_left),
 		cmocka_unit_test_teardown(test_an_issuer_that_ended, end_disks),
 		cmocka_unit_test(test_instructions),
+		cmocka_unit_test_setup_teardown(test_path_of_a_call, make_fifos, remove_fifos),
+		cmocka_unit_test_setup_teardown(test_path_and_a_reload, make_fifos, remove_fifos),
 	};
 
 	fuse_fixture__confine();

@@ -265,7 +265,7 @@ static void print_verbose(const json_t *s)
 		       num(trig, "missing_storage"));
 	if (num(trig, "texts_unread"))
 		printf("  not seen:   %" PRIu64
-		       " strings of programs could not be read: str() did not match\n",
+		       " strings of programs could not be read: str() or path did not match\n",
 		       num(trig, "texts_unread"));
 	if (num(trig, "looks_failed"))
 		printf("  not seen:   %" PRIu64

@@ -295,7 +295,7 @@ static bool asks_for_ret_too_early(const struct rule_conf *rule)
 	       condition_looks_at(rule, FRBPF_FIELD_RET);
 }
 
-/* `path` and str() are read when a call ends, and only some calls have a path. 0 or -EINVAL. */
+/* str() of a measured call is read when it ends, and only some calls have a path. 0 or -EINVAL. */
 static int check_call_path(const struct rule_conf *rule, const struct source_text *src,
 			   struct diags *d)
 {
@@ -303,13 +303,13 @@ static int check_call_path(const struct rule_conf *rule, const struct source_tex
 
 	if (!condition_looks_at(rule, FRBPF_FIELD_PATH))
 		return 0;
-	if (when->pending)
+	if (when->source != FRBPF_SOURCE_SYSCALL) {
+		if (!when->pending)
+			return 0;
 		return diags__error(d, src, rule->when_span,
-				    "'%s' is read when the call ends: it is unknown while the call "
-				    "is pending",
-				    when->source == FRBPF_SOURCE_SYSCALL ? "path" : "str()");
-	if (when->source != FRBPF_SOURCE_SYSCALL)
-		return 0;
+				    "'str()' is read when the call ends: it is unknown while the "
+				    "call is pending");
+	}
 	for (int nr = 0; nr < FRBPF_KEY_MAX; nr++) {
 		enum frbpf_call_file arg = syscall__file_arg(nr);
 

@@ -181,6 +181,8 @@ static void insert_rule(struct frbpf_rule *rules, const struct when **whens, siz
 static void bank_add_rule(struct frbpf_bank *bank, const struct frbpf_rule *rule)
 {
 	bool fails = rule->flags & FRBPF_RULE_FAILS;
+	bool needs_paths =
+		rule->flags & FRBPF_RULE_PENDING && fields_of(rule) & 1U << FRBPF_FIELD_PATH;
 
 	if (rule->silence && rule->silence < bank->min_silence)
 		bank->min_silence = rule->silence;
@@ -198,6 +200,8 @@ static void bank_add_rule(struct frbpf_bank *bank, const struct frbpf_rule *rule
 		bank->keys[w] |= rule->keys[w];
 		if (fails)
 			bank->fail_keys[w] |= rule->keys[w];
+		if (needs_paths)
+			bank->path_keys[w] |= rule->keys[w];
 	}
 	bank->fields |= fields_of(rule);
 }
