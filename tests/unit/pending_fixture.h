@@ -28,6 +28,7 @@ static inline struct hanger hang_in(long (*fn)(long what, long fd), long what, p
 	assert_true(h.pid >= 0);
 	if (!h.pid) {
 		close(h.go[1]);
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* of a test that fails */
 		set_name(subject_name());
 		fn(what, h.go[0]);
 		_exit(0);

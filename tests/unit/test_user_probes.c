@@ -414,6 +414,41 @@ static void test_usdt_texts(void **state)
 	free_rules(rules, 3);
 }
 
+/* Other rules on the same probe: from then on they are compared with their own strings. */
+static void test_usdt_texts_and_a_reload(void **state)
+{
+	struct rule_conf before[] = {
+		rule_when(1, "usdt:SELF:frbpf_unit:tick", "str(arg1) == \"example.org\""),
+	};
+	struct rule_conf after[] = {
+		rule_when(2, "usdt:SELF:frbpf_unit:tick", "str(arg1) ~ \"api.*\""),
+		rule_when(1, "usdt:SELF:frbpf_unit:tick", "str(arg1) == \"example.org\""),
+	};
+	struct detectors *d;
+	uint32_t slots[2];
+	struct sink s;
+
+	SKIP_UNLESS_UPROBES();
+	d = detectors_with(before, 1, slots);
+	await_success(spawn(say_texts, NULL, 0));
+	s = collect(d, 20000);
+	assert_int_equal(s.n, 1);
+	assert_string_equal(s.v[0].text, "example.org");
+	update(d, after, 2, slots);
+	await_success(spawn(say_texts, NULL, 0));
+	s = collect(d, 20000);
+	assert_int_equal(s.n, 2);
+	assert_int_equal(s.v[0].rule_id, 2);
+	assert_string_equal(s.v[0].text, "api.example.com");
+	assert_int_equal(s.v[1].rule_id, 1);
+	assert_string_equal(s.v[1].text, "example.org");
+	assert_int_equal(matched(d, slots[0]), 1);
+	assert_int_equal(matched(d, slots[1]), 2);
+	detectors__free(d);
+	free_rules(before, 1);
+	free_rules(after, 2);
+}
+
 /*
  * With preempt=full, programs on these probes preempt each other: data of one task must not get
  * into another's.
@@ -683,19 +718,13 @@ static void test_suppressed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hit),
-		cmocka_unit_test(test_latency),
-		cmocka_unit_test(test_recursion),
-		cmocka_unit_test(test_stack_switch),
-		cmocka_unit_test(test_longjmp),
-		cmocka_unit_test(test_usdt),
-		cmocka_unit_test(test_usdt_texts),
-		cmocka_unit_test(test_call_texts),
-		cmocka_unit_test(test_preempted),
-		cmocka_unit_test(test_suppressed),
-		cmocka_unit_test(test_prefilter),
-		cmocka_unit_test(test_update),
-		cmocka_unit_test(test_verified_instructions),
+		cmocka_unit_test(test_hit),	   cmocka_unit_test(test_latency),
+		cmocka_unit_test(test_recursion),  cmocka_unit_test(test_stack_switch),
+		cmocka_unit_test(test_longjmp),	   cmocka_unit_test(test_usdt),
+		cmocka_unit_test(test_usdt_texts), cmocka_unit_test(test_usdt_texts_and_a_reload),
+		cmocka_unit_test(test_call_texts), cmocka_unit_test(test_preempted),
+		cmocka_unit_test(test_suppressed), cmocka_unit_test(test_prefilter),
+		cmocka_unit_test(test_update),	   cmocka_unit_test(test_verified_instructions),
 	};
 
 	return cmocka_run_group_tests(tests, start_reader, stop_reader);
