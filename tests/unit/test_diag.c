@@ -176,7 +176,13 @@ static void nearest(void **state)
 	assert_string_equal(nearest_word("cooldwon", 8, words), "cooldown");
 	assert_string_equal(nearest_word("coldwn", 6, words), "cooldown");
 	assert_string_equal(nearest_word("dumpx", 4, words), "dump");
+	assert_string_equal(nearest_word("pots", 4, words), "post");
+	assert_string_equal(nearest_word("dmup", 4, words), "dump");
+	assert_string_equal(nearest_word("whon", 4, words), "when");
+	assert_string_equal(nearest_word("dupe", 4, words), "dump"); /* two letters */
 	assert_null(nearest_word("of", 2, words));
+	assert_null(nearest_word("damn", 4, words)); /* two letters, and only two in common */
+	assert_null(nearest_word("ukmp", 4, words)); /* another first letter */
 	assert_null(nearest_word("xxxx", 4, words));
 	assert_null(nearest_word("", 0, words));
 	assert_null(nearest_word("wxyn", 4, words));

@@ -57,7 +57,7 @@ static int load(void)
 	return syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
 }
 
-int main(void)
+int main(int argc, char **argv __attribute__((unused)))
 {
 	struct sockaddr_in to = { .sin_family = AF_INET,
 				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -67,6 +67,10 @@ int main(void)
 	cpu_set_t first;
 	long n = 0;
 
+	if (argc > 1) {
+		fprintf(stderr, "usage: packet_storm (until SIGTERM)\n");
+		return 2;
+	}
 	if (prog < 0)
 		return fail("load");
 	if (fd < 0 || bind(fd, (struct sockaddr *)&to, len) ||

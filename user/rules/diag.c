@@ -450,6 +450,24 @@ static size_t edit_distance(const char *a, size_t a_len, const char *b, size_t b
 	return row[b_len];
 }
 
+/* Do both words begin with the same letter, and have more than half of the letters in common? */
+static bool letters_agree(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	bool used[WORD_MAX] = { false };
+	size_t n = 0;
+
+	for (size_t i = 0; i < a_len; i++) {
+		for (size_t k = 0; k < b_len; k++) {
+			if (used[k] || !same_letter(a[i], b[k]))
+				continue;
+			used[k] = true;
+			n++;
+			break;
+		}
+	}
+	return a_len && b_len && same_letter(*a, *b) && 2 * n > a_len;
+}
+
 const char *nearest_word(const char *word, size_t len, const char *const *words)
 {
 	size_t best = DISTANCE_MAX + 1;
@@ -464,7 +482,9 @@ const char *nearest_word(const char *word, size_t len, const char *const *words)
 		    len > words_len + DISTANCE_MAX)
 			continue;
 		d = edit_distance(word, len, *words, words_len);
-		if (d < best && 2 * d < len) {
+		if (d >= best)
+			continue;
+		if (2 * d < len || (2 * d == len && letters_agree(word, len, *words, words_len))) {
 			best = d;
 			nearest = *words;
 		}
