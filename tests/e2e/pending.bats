@@ -34,6 +34,10 @@ hang_in_open() { # FIFO
 	hung=$!
 }
 
+end_hung() {
+	kill "$hung"
+}
+
 has_matched() { # RULE N
 	(($(status_of "$1" .matched) >= $2))
 }
@@ -125,7 +129,7 @@ shows() { # PATTERN
 	hang_in_open "$BATS_TEST_TMPDIR/off/fifo"
 	wait_until 20 has_matched any 1
 	same "fired" "$(status_of path .matched)" 0
-	kill "$hung"
+	end_hung
 	hang_in_open "$BATS_TEST_TMPDIR/on/fifo"
 	wait_for_incident "$BASE" 1
 	name=$(incidents "$BASE")
