@@ -81,7 +81,7 @@ load run_helpers
 	refuse '--for is an option of `frbpf run`' --for 5s --repeat 5 --when "$NEVER"
 	refuse '-a is an option of `frbpf run`' -a --repeat 5 --when "$NEVER"
 	refuse '--repeat, --baseline, --save-baseline or --against is needed' --when "$NEVER"
-	refuse '--force is about --save-baseline' --force --baseline base --when "$NEVER"
+	refuse '--force needs --save-baseline' --force --baseline base --when "$NEVER"
 	same "file" "$(sha256sum base)" "$sum"
 }
 
@@ -113,7 +113,7 @@ load run_helpers
 	run -125 --separate-stderr frbpf_bench -o "$OUT" --against "bash -c 'exit 3" -- touch ran
 	[[ $stderr == *"a quote has no end"* && ! -e ran && ! -e $OUT ]] || fail "$stderr"
 	run -125 --separate-stderr frbpf_bench -o "$OUT" --against true --baseline base -- touch ran
-	[[ $stderr == *"without --baseline"* && ! -e ran && ! -e $OUT ]] || fail "$stderr"
+	[[ $stderr == *"--against excludes --baseline"* && ! -e ran && ! -e $OUT ]] || fail "$stderr"
 	run -125 --separate-stderr frbpf_bench -o "$OUT" --against true --repeat 7 -- touch ran
 	[[ $stderr == *"8 pairs of runs or more"* && ! -e ran && ! -e $OUT ]] || fail "$stderr"
 	run -125 --separate-stderr frbpf_bench -o "$OUT" --against "bash -c 'exit 3'" -- true

@@ -110,13 +110,14 @@ leave_group() {
 	sessions >"$RULES" <<-END
 		all -e sched:sched_switch -e sched:sched_waking --off-cpu --off-cpu-thresh 20 --overwrite -a
 	END
+	keep_cpus_awake
 	frbpf_load
 	# shellcheck disable=SC2016 # of sh
 	pid=$(sh -c 'echo $$; exec "$1" 5 30 7 >/dev/null' sleeps "$WORKLOADS/sleeps")
 	frbpf dump >/dev/null
 	run -0 "$FRBPF" why -v -i "$(dumps all)" --tid "$pid"
-	[[ $output == *" waited for its own timer in long_sleep (nanosleep)"*", 5 times"* ]] || fail "$output"
-	[[ $output == *" waited (stack not recorded)"*", 5 times"* && $output != *short_sleep* ]] || fail "$output"
+	[[ $output == *" waited for its own timer in long_sleep (nanosleep)"*", "*" times"* ]] || fail "$output"
+	[[ $output == *" waited (stack not recorded)"*", "*" times"* && $output != *short_sleep* ]] || fail "$output"
 }
 
 sleeps_now() { # PID
