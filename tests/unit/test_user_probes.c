@@ -372,7 +372,7 @@ static void test_usdt(void **state)
 
 static void say_texts(struct findings *f, long unused)
 {
-	/* on the stack: pages of literals may not be in memory yet, and a program cannot wait for them */
+	/* on the stack: pages of literals may not be in memory, and a program cannot wait for them */
 	char api[] = "api.example.com", org[] = "example.org";
 
 	set_name(subject_name());
@@ -386,8 +386,7 @@ static void test_usdt_texts(void **state)
 {
 	struct rule_conf rules[] = {
 		rule_when(1, "usdt:SELF:frbpf_unit:tick", "str(arg1) ~ \"*.example.com\""),
-		rule_when(2, "usdt:SELF:frbpf_unit:tick",
-			  "str(arg1) == \"example.org\" && arg0 == 2"),
+		rule_when(2, "usdt:SELF:frbpf_unit:tick", "str(arg1) == \"example.org\" && arg0 == 2"),
 		rule_when(3, "usdt:SELF:frbpf_unit:tick",
 			  "str(arg1) in (\"example.com\", \"api\") || str(arg1) ~ \"*x\""),
 	};
@@ -410,43 +409,17 @@ static void test_usdt_texts(void **state)
 	assert_int_equal(matched(d, slots[2]), 0);
 	detectors__stats(d, &stats);
 	assert_int_equal(stats.texts_unread, 1);
-	detectors__free(d);
-	free_rules(rules, 3);
-}
-
-/* Other rules on the same probe: from then on they are compared with their own strings. */
-static void test_usdt_texts_and_a_reload(void **state)
-{
-	struct rule_conf before[] = {
-		rule_when(1, "usdt:SELF:frbpf_unit:tick", "str(arg1) == \"example.org\""),
-	};
-	struct rule_conf after[] = {
-		rule_when(2, "usdt:SELF:frbpf_unit:tick", "str(arg1) ~ \"api.*\""),
-		rule_when(1, "usdt:SELF:frbpf_unit:tick", "str(arg1) == \"example.org\""),
-	};
-	struct detectors *d;
-	uint32_t slots[2];
-	struct sink s;
-
-	SKIP_UNLESS_UPROBES();
-	d = detectors_with(before, 1, slots);
+	/* after a reload, the other way round: the second rule fires, by its own string */
+	rules[0].quiet = true;
+	rules[1].quiet = false;
+	update(d, (struct rule_conf[]){ rules[1], rules[0] }, 2, slots);
 	await_success(spawn(say_texts, NULL, 0));
 	s = collect(d, 20000);
 	assert_int_equal(s.n, 1);
 	assert_string_equal(s.v[0].text, "example.org");
-	update(d, after, 2, slots);
-	await_success(spawn(say_texts, NULL, 0));
-	s = collect(d, 20000);
-	assert_int_equal(s.n, 2);
-	assert_int_equal(s.v[0].rule_id, 2);
-	assert_string_equal(s.v[0].text, "api.example.com");
-	assert_int_equal(s.v[1].rule_id, 1);
-	assert_string_equal(s.v[1].text, "example.org");
-	assert_int_equal(matched(d, slots[0]), 1);
-	assert_int_equal(matched(d, slots[1]), 2);
+	assert_int_equal(matched(d, slots[0]) + matched(d, slots[1]), 4);
 	detectors__free(d);
-	free_rules(before, 1);
-	free_rules(after, 2);
+	free_rules(rules, 3);
 }
 
 /*
@@ -616,7 +589,8 @@ static void test_call_texts(void **state)
 	struct rule_conf rules[] = {
 		text_rule(10, "uprobe:SELF:watched_text", "str(arg0) ~ \"*.example.com\""),
 		text_rule(11, "uprobe:SELF:watched_text", "str(arg0) != \"example.org\""),
-		text_rule(12, "uprobe:SELF:watched_text > 1ns", "str(arg0) == \"example.org\""),
+		text_rule(12, "uprobe:SELF:watched_text > 1ns",
+			   "str(arg0) == \"example.org\""),
 	};
 	uint32_t slots[ARRAY_SIZE(rules)];
 	struct detectors_stats stats;
@@ -718,13 +692,19 @@ static void test_suppressed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hit),	   cmocka_unit_test(test_latency),
-		cmocka_unit_test(test_recursion),  cmocka_unit_test(test_stack_switch),
-		cmocka_unit_test(test_longjmp),	   cmocka_unit_test(test_usdt),
-		cmocka_unit_test(test_usdt_texts), cmocka_unit_test(test_usdt_texts_and_a_reload),
-		cmocka_unit_test(test_call_texts), cmocka_unit_test(test_preempted),
-		cmocka_unit_test(test_suppressed), cmocka_unit_test(test_prefilter),
-		cmocka_unit_test(test_update),	   cmocka_unit_test(test_verified_instructions),
+		cmocka_unit_test(test_hit),
+		cmocka_unit_test(test_latency),
+		cmocka_unit_test(test_recursion),
+		cmocka_unit_test(test_stack_switch),
+		cmocka_unit_test(test_longjmp),
+		cmocka_unit_test(test_usdt),
+		cmocka_unit_test(test_usdt_texts),
+		cmocka_unit_test(test_call_texts),
+		cmocka_unit_test(test_preempted),
+		cmocka_unit_test(test_suppressed),
+		cmocka_unit_test(test_prefilter),
+		cmocka_unit_test(test_update),
+		cmocka_unit_test(test_verified_instructions),
 	};
 
 	return cmocka_run_group_tests(tests, start_reader, stop_reader);
