@@ -43,13 +43,16 @@ common_setup() {
 }
 
 common_teardown() {
-	local pid
+	local pid daemons
 	[[ ${BASE-} ]] || return 0
 	timeout -k 5 15 "$FRBPF" stop --base "$BASE" >/dev/null 2>&1 3>&- || true
 	[[ ! $foreground_pid ]] || kill -KILL "$foreground_pid" 2>/dev/null || true
-	for pid in $(daemons_of "$BASE") ${awake_pids[@]+"${awake_pids[@]}"}; do
+	daemons=$(daemons_of "$BASE")
+	for pid in $daemons ${awake_pids[@]+"${awake_pids[@]}"}; do
 		kill -KILL "$pid" 2>/dev/null || true
 	done
+	# until it has ended, it may write into the directory that bats is about to remove
+	[[ ! $daemons ]] || wait_until 5 no_daemon || true
 	# a recorder that failed at something
 	! grep -shF -d skip -D skip 'refused by our own filter' "$BASE/output" "$BATS_TEST_TMPDIR"/* >&2
 }

@@ -29,9 +29,10 @@ setup() {
 }
 
 teardown() {
+	# the daemon first: a hidden one is reached through the namespaces of the holder
+	common_teardown
 	[[ ! ${holder-} ]] || kill "$holder" || true
 	[[ ! ${switch-} || ! -w $switch ]] || echo 1 >"$switch"
-	common_teardown
 }
 
 has_followed() { # TIMES
