@@ -293,11 +293,11 @@ has_no_more_files() { # PID N
 	run -1 --separate-stderr frbpf trigger
 	[[ $stderr == *"the name of a message is expected"*"Usage:"* ]]
 	run -1 --separate-stderr frbpf trigger slow 5
-	[[ $stderr == *"'5': neither a duration, such as 812ms, nor KEY=VALUE"* ]]
+	[[ $stderr == *"'5': a duration, such as 812ms, or KEY=VALUE is expected here"* ]]
 	run -1 --separate-stderr frbpf trigger slow a=1 a=2
-	[[ $stderr == *"'a=2': this key is there twice"* ]]
+	[[ $stderr == *"'a=2': this key appears twice"* ]]
 	run -1 --separate-stderr frbpf trigger 'a b' x
-	[[ $stderr == *"'b': neither a duration"* ]]
+	[[ $stderr == *"'b': a duration, such as"* ]]
 	same received "$(app received)" 1
 	frbpf_stop
 	run -1 --separate-stderr frbpf trigger slow

@@ -65,7 +65,7 @@ missing_words() { # PAGE
 	printf '[daemon]\n0\n0zqxj = 1\nzqxj = 1\n[session-a]\nrun = -a\nzqxj = 1\n[rule-a]\nwhen = runqlat > 1s\nzqxj = 1\n' |
 		sed '/^0/d' >"$RULES"
 	run -1 --separate-stderr "$FRBPF" check "$RULES"
-	sed -n "s/.*unknown key 'zqxj' in .*: there are //p" <<<"$stderr" | tr ' ' '\n' | sort -u >"$BATS_TEST_TMPDIR/keys"
+	sed -n "s/.*unknown key 'zqxj' in .*: use one of //p" <<<"$stderr" | tr ' ' '\n' | sort -u >"$BATS_TEST_TMPDIR/keys"
 	grep -qx base "$BATS_TEST_TMPDIR/keys"
 	grep -qx run "$BATS_TEST_TMPDIR/keys"
 	grep -qx when "$BATS_TEST_TMPDIR/keys"

@@ -370,9 +370,9 @@ daemon_answers() {
 
 @test "shipped rules files are loaded by name, from the tree and when installed" {
 	run -1 --separate-stderr "$FRBPF" load --base "$BASE" @nothing
-	[[ $stderr == *"@nothing: there are @"* && $stderr == *" @latency"* ]] || fail "$stderr"
+	[[ $stderr == *"@nothing: use one of @"* && $stderr == *" @latency"* ]] || fail "$stderr"
 	run -1 --separate-stderr "$FRBPF" check @../configs/latency
-	[[ $stderr == *"there are @"* ]] || fail "$stderr"
+	[[ $stderr == *"use one of @"* ]] || fail "$stderr"
 	make -s -C "$root" install DESTDIR="$BATS_TEST_TMPDIR/root" >/dev/null
 	run -0 "$BATS_TEST_TMPDIR/root/usr/local/bin/frbpf" check @latency
 	[[ $output == *runqlat* ]]

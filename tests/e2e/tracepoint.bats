@@ -225,11 +225,11 @@ has_matched() { # RULE N
 	(($(trigger "$name" .args.gfp_flags) & 0x100)) || fail "$(trigger "$name" .args)"
 	sed -i 's/__GFP_ZERO/__GFP_ZER/' "$RULES"
 	run -1 frbpf check "$RULES"
-	[[ $output == *"'gfp_flags' knows no name '__GFP_ZER' (did you mean '__GFP_ZERO'?)"* ]] || fail "$output"
+	[[ $output == *"'gfp_flags' has no value named '__GFP_ZER' (did you mean '__GFP_ZERO'?)"* ]] || fail "$output"
 	# next to a path, arguments are used, which are numbers
 	sed -i 's/__GFP_ZER.*/__GFP_ZERO \&\& page._refcount.counter >= 0/' "$RULES"
 	run -1 frbpf check "$RULES"
-	[[ $output =~ "write "([0-9]+)": '__GFP_ZERO' is a name in the tracepoint's format" ]] || fail "$output"
+	[[ $output =~ "'__GFP_ZERO' is a name of the tracepoint's format: a rule with a path needs "([0-9]+)" instead" ]] || fail "$output"
 	((BASH_REMATCH[1] & 0x100)) || fail "$output"
 	sed -i "s/__GFP_ZERO/${BASH_REMATCH[1]}/" "$RULES"
 	run -0 frbpf check "$RULES"

@@ -101,7 +101,7 @@ static void test_bad_paths(void **state)
 		const char *path, *bad, *message; /* part of it */
 	} cases[] = {
 		{ "prv.pid", "prv", "did you mean 'prev'?" },
-		{ "pid", "pid", "there are preempt prev next" },
+		{ "pid", "pid", "use one of preempt prev next" },
 		{ "prev.pidd", "pidd", "did you mean 'pid'?" },
 		{ "prev.mm.ownr.pid", "ownr",
 		  "struct mm_struct has no member 'ownr' (did you mean" },

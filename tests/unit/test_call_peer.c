@@ -34,7 +34,7 @@ static int bound_socket(int family, int type, uint16_t *ret_port)
 struct findings_of_peer {
 	struct findings f;
 	int family, fd;
-	uint16_t port, own_port; /* port of the other side, and of this side */
+	uint16_t port, own_port; /* port of the other side, and of this one */
 };
 
 static socklen_t address_of(const struct findings_of_peer *p, struct sockaddr_in6 *ret)

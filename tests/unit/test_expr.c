@@ -139,12 +139,12 @@ static const struct {
 	{ "pidd == 1", "pidd", "did you mean 'pid'?" },
 	{ "Comm == a", "Comm", "did you mean 'comm'?" },
 	{ "current.pidd == 1", "current.pidd", "did you mean 'current.pid'?" },
-	{ "current. == 1", "current.", "followed by a field" },
+	{ "current. == 1", "current.", "must follow 'current'" },
 	{ "current.value == 1ms", "current.value", "without 'current.'" },
 	{ "comm > a", ">", "only ==, !=, ~ and in" },
 	{ "comm & 1", "&", "only ==, !=, ~ and in" },
-	{ "cpu ~ 1", "~", "has no ~" },
-	{ "value & 1ms", "&", "neither ~ nor &" },
+	{ "cpu ~ 1", "~", "~ does not apply" },
+	{ "value & 1ms", "&", "~ and & do not apply" },
 	{ "value > 5", "5", "a unit is missing" },
 	{ "value > \"5ms\"", "\"5ms\"", "without quotes" },
 	{ "cgroup > /a", ">", "only ==, !=, ~ and in" },
@@ -158,7 +158,7 @@ static const struct {
 	{ "ret == EAGIAN", "EAGIAN", "did you mean 'EAGAIN'?" },
 	{ "syscall == raed", "raed", "did you mean 'read'?" },
 	{ "syscall == 512", "512", "never larger than 511" },
-	{ "state == Q", "Q", "knows no name 'Q': there are R S D T" },
+	{ "state == Q", "Q", "no value named 'Q': use one of R S D T" },
 	{ "ret == GAIN", "GAIN", "did you mean 'EAGAIN'?" },
 	{ "comm ~ \"[a\"", "\"[a\"", "the ']' of a '[' is missing" },
 	{ "comm ~ sixteen-letters-?", "sixteen-letters-?", "can never match" },
@@ -347,7 +347,7 @@ static void fields_of_other_sources(void **state)
 	assert_int_equal(expr__parse(src, (struct span){ 0, src->len }, &scope, &d, &e), -EINVAL);
 	assert_int_equal(d.n, 1);
 	assert_string_equal(d.v[0].msg,
-			    "'syscall' has no field 'state': there are comm process "
+			    "'syscall' has no field 'state': use one of comm process "
 			    "exe pid tid ppid uid cgroup prio cpu value ret syscall path "
 			    "peer port family");
 	assert_int_equal(d.v[0].span.off, 11);

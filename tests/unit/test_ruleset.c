@@ -286,7 +286,7 @@ static void a_long_base_does_not_fit_a_socket(void **state)
 	snprintf(text, sizeof(text), "[daemon]\nbase = /%.98s\n" SESSION, base);
 	ruleset__free(parse_good(text));
 	snprintf(text, sizeof(text), "[daemon]\nbase = /%.99s\n" SESSION, base);
-	check_refused(text, 1, "leaves 99");
+	check_refused(text, 1, "has room for 99");
 }
 
 static void files(void **state)

@@ -61,9 +61,9 @@ static int check_bytes(struct reader *r)
 		unsigned char c = r->s[i];
 
 		if (!c)
-			return message_fails(r, i, "a NUL byte is no part of a message");
+			return message_fails(r, i, "a message must not contain a NUL byte");
 		if ((c < ' ' && c != '\t') || c == 0x7f)
-			return message_fails(r, i, "a control character is no part of a message");
+			return message_fails(r, i, "a message must not contain control characters");
 	}
 	return 0;
 }
@@ -93,7 +93,7 @@ static int read_name(struct reader *r, char *ret)
 		return message_fails(r, r->pos, "the name is longer than 63 bytes");
 	if (!app_name__is_valid(r->s + r->pos, n))
 		return message_fails(r, r->pos,
-				     "a name has only letters, digits, '_', '-' and '.' in it");
+				     "a name may contain only letters, digits, '_', '-' and '.'");
 	memcpy(ret, r->s + r->pos, n);
 	ret[n] = '\0';
 	r->pos += n;
@@ -111,7 +111,8 @@ static int read_duration(struct reader *r, uint64_t *ret)
 	case -ERANGE:
 		return message_fails(r, r->pos, "the duration is too long");
 	default:
-		return message_fails(r, r->pos, "neither a duration, such as 812ms, nor KEY=VALUE");
+		return message_fails(r, r->pos,
+				     "a duration, such as 812ms, or KEY=VALUE is expected here");
 	}
 	if (*ret > APP_DURATION_MAX)
 		return message_fails(r, r->pos, "the duration is longer than 30 days");
@@ -155,7 +156,7 @@ static int read_bare(struct reader *r, struct value *v)
 	size_t n = message_word_length(r);
 
 	if (memchr(r->s + r->pos, '"', n))
-		return message_fails(r, r->pos, "a value with '\"' in it stands in quotes");
+		return message_fails(r, r->pos, "a value that contains '\"' must be in quotes");
 	memcpy(v->text, r->s + r->pos, n);
 	v->len = n;
 	r->pos += n;
@@ -190,13 +191,13 @@ static int read_arg(struct reader *r, struct app_message *m)
 	if (!app_key__is_valid(r->s + start, n))
 		return message_fails(
 			r, start,
-			"a key is a letter and at most 30 letters, digits, '_', '-', '.'");
+			"a key is a letter, then at most 30 letters, digits, '_', '-' or '.'");
 	if (m->n_args == APP_ARGS_MAX)
 		return message_fails(r, start, "a message has at most 32 values");
 	memset(arg, 0, sizeof(*arg));
 	memcpy(arg->key, r->s + start, n);
 	if (app_message__arg(m, arg->key))
-		return message_fails(r, start, "this key is there twice");
+		return message_fails(r, start, "this key appears twice");
 	r->pos = start + n + 1;
 	err = r->pos < r->len && r->s[r->pos] == '"' ? read_quoted(r, &v) : read_bare(r, &v);
 	if (err)

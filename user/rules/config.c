@@ -168,8 +168,8 @@ static void bad_section(struct parser *p, uint32_t open, uint32_t name_end)
 			     QUOTE_SPAN(p->src, here));
 	else if (here.off == name_end)
 		diags__error(p->d, p->src, here,
-			     QUOTED " may not stand in the name of a section: letters, digits, "
-				    "'-' and '_' may",
+			     QUOTED " is not allowed in the name of a section: use letters, "
+				    "digits, '-' and '_'",
 			     QUOTE_SPAN(p->src, here));
 	else
 		diags__error(p->d, p->src, here,
@@ -226,10 +226,11 @@ static int bad_escape(struct parser *p)
 
 	span.len = 1 +
 		   printable__char(p->src->text + p->pos + 1, p->src->len - p->pos - 1, &printable);
-	return diags__error(p->d, p->src, span,
-			    "unknown escape " QUOTED
-			    ": there are \\\\ \\\" \\t \\n \\b; a single backslash is written \\\\",
-			    QUOTE_SPAN(p->src, span));
+	return diags__error(
+		p->d, p->src, span,
+		"unknown escape " QUOTED
+		": use one of \\\\ \\\" \\t \\n \\b; a single backslash is written \\\\",
+		QUOTE_SPAN(p->src, span));
 }
 
 /* Read from after the '=' to the end of the line or a comment. 0 or -EINVAL. */

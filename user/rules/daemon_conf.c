@@ -28,8 +28,7 @@ static int parse_base(const struct entry_ctx *ctx, void *obj)
 	if (strlen(base) > BASE_MAX)
 		return diags__error(
 			ctx->d, ctx->src, ctx->value,
-			"'base' is too long: %zu bytes, and the path of a socket leaves "
-			"%zu for it",
+			"'base' is too long: %zu bytes, and the path of a socket has room for %zu",
 			strlen(base), BASE_MAX);
 	daemon->base = TAKE_PTR(base);
 	daemon->base_span = ctx->value;
@@ -84,9 +83,9 @@ static int parse_word(const struct entry_ctx *ctx, const char *const *words, con
 		}
 	}
 	nearest = nearest_word(ctx->src->text + ctx->value.off, ctx->value.len, words);
-	return diags__error(ctx->d, ctx->src, ctx->value, "'%s' is %s, not " QUOTED DID_YOU_MEAN,
-			    ctx->entry->key, list, QUOTE_SPAN(ctx->src, ctx->value),
-			    SUGGEST(nearest));
+	return diags__error(ctx->d, ctx->src, ctx->value,
+			    "'%s' must be %s, not " QUOTED DID_YOU_MEAN, ctx->entry->key, list,
+			    QUOTE_SPAN(ctx->src, ctx->value), SUGGEST(nearest));
 }
 
 static int parse_snapshot(const struct entry_ctx *ctx, void *obj)
@@ -153,7 +152,7 @@ static int parse_disk_size(const struct entry_ctx *ctx, uint64_t *ret)
 		return -EINVAL;
 	if (!bytes)
 		return diags__error(ctx->d, ctx->src, ctx->value,
-				    "'%s' is a size such as 2G, and larger than 0",
+				    "'%s' must be a size larger than 0, such as 2G",
 				    ctx->entry->key);
 	*ret = bytes;
 	return 0;
@@ -177,7 +176,7 @@ static int parse_max_incidents(const struct entry_ctx *ctx, void *obj)
 
 	if (units__number(ctx->src->text + ctx->value.off, ctx->value.len, &n, &why) || !n)
 		return diags__error(ctx->d, ctx->src, ctx->value,
-				    "'max-incidents' is a number from 1 on, not " QUOTED,
+				    "'max-incidents' must be a number of at least 1, not " QUOTED,
 				    QUOTE_SPAN(ctx->src, ctx->value));
 	daemon->max_incidents = n;
 	return 0;

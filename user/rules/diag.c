@@ -235,7 +235,7 @@ int diags__format(const struct diags *d, struct buf *out)
 		shown += d->v[order[i]].level == DIAG_ERROR;
 	}
 	if (!err && d->out_of_memory)
-		err = buf__add_str(out, "error: out of memory, messages are missing here\n");
+		err = buf__add_str(out, "error: out of memory: some messages are missing here\n");
 	else if (!err && d->n_errors > shown)
 		err = buf__printf(out, "error: %zu more errors are not shown\n",
 				  d->n_errors - shown);

@@ -67,12 +67,10 @@ static int normal_form_extent(const struct tree *tree, uint8_t index, bool negat
 	if (ret->nodes <= FRBPF_MAX_NODES)
 		return 0;
 	part = first_sum(tree, index, negate ^ n->negated);
-	return diags__error(
-		d, src, n->span,
-		"too large: as alternatives of comparisons joined by && this makes %llu "
-		"comparisons, and a rule has at most %d: make one rule for each alternative "
-		"of " QUOTED,
-		(unsigned long long)ret->nodes, FRBPF_MAX_NODES, QUOTE_SPAN(src, part));
+	return diags__error(d, src, n->span,
+			    "too large: without parentheses this makes %llu comparisons, and a "
+			    "rule has at most %d: write one rule for each alternative of " QUOTED,
+			    (unsigned long long)ret->nodes, FRBPF_MAX_NODES, QUOTE_SPAN(src, part));
 }
 
 static void normal_form_and(const struct normal_form *a, const struct normal_form *b,

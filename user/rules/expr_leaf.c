@@ -70,12 +70,12 @@ static int unknown_field(const struct field_scope *scope, const struct source_te
 
 	if (text__equals(src, span, "current") || text__equals(src, span, CURRENT))
 		return diags__error(d, src, span,
-				    "'current' is followed by a field, such as current.comm");
+				    "a field must follow 'current', such as current.comm");
 	nearest = nearest_field(scope, src->text + span.off, span.len);
 	list_fields(scope, all);
 	return diags__error(d, src, span, "unknown field " QUOTED DID_YOU_MEAN "%s%s%s",
-			    QUOTE_SPAN(src, span), SUGGEST(nearest), nearest ? "" : ": there are",
-			    nearest ? "" : all, nearest ? "" : " and current.FIELD");
+			    QUOTE_SPAN(src, span), SUGGEST(nearest), nearest ? "" : ": use one of",
+			    nearest ? "" : all, nearest ? "" : " or current.FIELD");
 }
 
 /* Take a name that frbpf does not know: only the owner of the event knows its fields. */
@@ -105,7 +105,7 @@ int field_scope__find(const struct field_scope *scope, const struct source_text 
 	if (!desc)
 		return unknown_field(scope, src, at, d);
 	if (!expr_field__is_of(desc, scope->source))
-		return diags__error(d, src, at, "'%s' has no field '%s': there are%s",
+		return diags__error(d, src, at, "'%s' has no field '%s': use one of%s",
 				    when__source_name(scope->source), desc->name,
 				    list_fields(scope, all));
 	*ret = desc;
@@ -132,10 +132,11 @@ int leaf__field(const struct source_text *src, struct token field, const struct 
 	if (!desc)
 		return unknown_field(scope, src, field.span, d);
 	if (desc->of_event)
-		return diags__error(d, src, field.span,
-				    "'%s' is of the event, not of a task: write it without "
-				    "'" CURRENT "'",
-				    desc->name);
+		return diags__error(
+			d, src, field.span,
+			"'%s' is a field of the event, not of a task: write it without '" CURRENT
+			"'",
+			desc->name);
 	*ret = (struct leaf_field){ .desc = desc, .current = current };
 	return 0;
 }
@@ -255,7 +256,7 @@ static int parse_path(const struct source_text *src, struct token value, struct 
 	if (levels >= FRBPF_CGROUP_DEPTH)
 		return diags__error(d, src, value.span,
 				    "this cgroup is %zu levels deep: only the first %d are "
-				    "compared; a glob tells more of them: cgroup ~ \"%s\"",
+				    "compared; a glob compares all of them: cgroup ~ \"%s\"",
 				    levels, FRBPF_CGROUP_DEPTH - 1, buf);
 	return add_string(tree, buf, val);
 }
@@ -280,9 +281,8 @@ static int parse_path_pattern(const struct source_text *src, const struct expr_f
 		return diags__error(d, src, value.span, "this is too long: at most %d bytes",
 				    GLOB_PATH_MAX);
 	if (name && !len)
-		return diags__error(d, src, value.span,
-				    "this can never match: %s",
-				    text ? "an empty string is not looked at"
+		return diags__error(d, src, value.span, "this can never match: %s",
+				    text ? "an empty string is never compared"
 					 : "a path is not empty");
 	if (!name && buf[0] != '/' && (literal || !buf[0] || !strchr("*?[", buf[0])))
 		return diags__error(d, src, value.span,
@@ -351,9 +351,9 @@ static int symbol_of_others(const struct source_text *src, const struct expr_fie
 		return -ENOENT;
 	return diags__error(
 		d, src, value.span,
-		"write %ld: " QUOTED
-		" is a name in the tracepoint's format, which a rule with a path does not use",
-		n, QUOTE_SPAN(src, value.span));
+		QUOTED
+		" is a name of the tracepoint's format: a rule with a path needs %ld instead",
+		QUOTE_SPAN(src, value.span), n);
 }
 
 static int unknown_symbol(const struct source_text *src, const struct expr_field_desc *field,
@@ -374,12 +374,12 @@ static int unknown_symbol(const struct source_text *src, const struct expr_field
 		return diags__error(d, src, value.span,
 				    "'%s' is a number, and " QUOTED " is not one%s", field->name,
 				    QUOTE_SPAN(src, value.span),
-				    field->of_event ? ": no names are known for it" : "");
+				    field->of_event ? ": no names of its values are known" : "");
 	if (!nearest && field->symbols && constant__list(field->symbols, all, sizeof(all)))
 		return diags__error(d, src, value.span,
-				    "'%s' knows no name " QUOTED ": there are%s", field->name,
+				    "'%s' has no value named " QUOTED ": use one of%s", field->name,
 				    QUOTE_SPAN(src, value.span), all);
-	return diags__error(d, src, value.span, "'%s' knows no name " QUOTED DID_YOU_MEAN,
+	return diags__error(d, src, value.span, "'%s' has no value named " QUOTED DID_YOU_MEAN,
 			    field->name, QUOTE_SPAN(src, value.span), SUGGEST(nearest));
 }
 
@@ -484,19 +484,19 @@ static const struct {
 	uint32_t ops;
 	const char *text;
 } type_ops[] = {
-	[EXPR_STRING] = { OP(EQ) | OP(NE) | OP(GLOB), "a string: it has only ==, !=, ~ and in" },
-	[EXPR_NUMBER] = { ~OP(GLOB), "a number: it has no ~" },
-	[EXPR_DURATION] = { ~(OP(GLOB) | OP(BITS)), "a duration: it has neither ~ nor &" },
+	[EXPR_STRING] = { OP(EQ) | OP(NE) | OP(GLOB), "a string: use only ==, !=, ~ and in" },
+	[EXPR_NUMBER] = { ~OP(GLOB), "a number: ~ does not apply" },
+	[EXPR_DURATION] = { ~(OP(GLOB) | OP(BITS)), "a duration: ~ and & do not apply" },
 	[EXPR_PATH] = { OP(EQ) | OP(NE) | OP(GLOB),
-			"the path of a cgroup: it has only ==, !=, ~ and in" },
+			"the path of a cgroup: use only ==, !=, ~ and in" },
 	[EXPR_EXE] = { OP(EQ) | OP(NE) | OP(GLOB),
-		       "the path of an executable: it has only ==, !=, ~ and in" },
-	[EXPR_NAME] = { OP(EQ) | OP(NE) | OP(GLOB), "a path: it has only ==, !=, ~ and in" },
-	[EXPR_TEXT] = { OP(EQ) | OP(NE) | OP(GLOB), "a string: it has only ==, !=, ~ and in" },
-	[EXPR_DEVICE] = { OP(EQ) | OP(NE), "a block device: it has only ==, != and in" },
-	[EXPR_IPV4] = { OP(EQ) | OP(NE), "an IPv4 address: it has only ==, != and in" },
-	[EXPR_IPV6] = { OP(EQ) | OP(NE), "an IPv6 address: it has only ==, != and in" },
-	[EXPR_ADDRESS] = { OP(EQ) | OP(NE), "an IP address: it has only ==, != and in" },
+		       "the path of an executable: use only ==, !=, ~ and in" },
+	[EXPR_NAME] = { OP(EQ) | OP(NE) | OP(GLOB), "a path: use only ==, !=, ~ and in" },
+	[EXPR_TEXT] = { OP(EQ) | OP(NE) | OP(GLOB), "a string: use only ==, !=, ~ and in" },
+	[EXPR_DEVICE] = { OP(EQ) | OP(NE), "a block device: use only ==, != and in" },
+	[EXPR_IPV4] = { OP(EQ) | OP(NE), "an IPv4 address: use only ==, != and in" },
+	[EXPR_IPV6] = { OP(EQ) | OP(NE), "an IPv6 address: use only ==, != and in" },
+	[EXPR_ADDRESS] = { OP(EQ) | OP(NE), "an IP address: use only ==, != and in" },
 };
 
 static int wrong_operator(const struct source_text *src, const struct expr_field_desc *field,

@@ -53,10 +53,11 @@ static int unknown_per(struct parser *p, struct span what)
 			names[n++] = f->name;
 	}
 	nearest = nearest_word(p->src->text + what.off, what.len, names);
-	return diags__error(p->d, p->src, what,
-			    "per " QUOTED
-			    "? write rule, process, thread, cgroup or a field" DID_YOU_MEAN,
-			    QUOTE_SPAN(p->src, what), SUGGEST(nearest));
+	return diags__error(
+		p->d, p->src, what,
+		QUOTED
+		" cannot follow 'per': write rule, process, thread, cgroup or a field" DID_YOU_MEAN,
+		QUOTE_SPAN(p->src, what), SUGGEST(nearest));
 }
 
 static int parse_what(struct parser *p, struct span what, struct rate *ret)
@@ -81,8 +82,8 @@ static int parse_what(struct parser *p, struct span what, struct rate *ret)
 		return diags__error(p->d, p->src, what, "'%s' differs with every match",
 				    field->name);
 	if (field && (field->type == EXPR_NAME || field->type == EXPR_TEXT))
-		return diags__error(p->d, p->src, what, "'%s' has too many values to count by it",
-				    field->name);
+		return diags__error(p->d, p->src, what,
+				    "'%s' has too many values to count each of them", field->name);
 	ret->per = FRBPF_PER_FIELD;
 	ret->field = field ? field->field : FRBPF_FIELD_ARG + slot;
 	return 0;
@@ -100,8 +101,9 @@ static int parse_per(struct parser *p, struct span per, struct rate *ret)
 				    QUOTE_SPAN(p->src, per));
 	what = parser__word(p);
 	if (!what.len)
-		return diags__error(p->d, p->src, per,
-				    "per what? rule, process, thread, cgroup or a field");
+		return diags__error(
+			p->d, p->src, per,
+			"a word must follow 'per': rule, process, thread, cgroup or a field");
 	if (p->pos != p->end)
 		return diags__error(p->d, p->src, parser__rest(p), "nothing may follow here");
 	return parse_what(p, what, ret);
@@ -115,7 +117,7 @@ static int parse_window(struct parser *p, struct span word, uint64_t max, uint64
 	if (text__duration(p->src, word, p->d, &ns))
 		return -EINVAL;
 	if (ns > max)
-		return diags__error(p->d, p->src, word, "'%s' is at most %s", p->key,
+		return diags__error(p->d, p->src, word, "'%s' must be at most %s", p->key,
 				    units__format_duration(max, buf, sizeof(buf)));
 	*ret = ns;
 	return 0;
@@ -133,11 +135,10 @@ int rate__parse(const struct source_text *src, struct span span, const char *key
 
 	if (units__number(src->text + number.off, number.len, &n, &why) ||
 	    !text__equals(src, in, "in") || !window.len)
-		return diags__error(d, src, span, "'%s' is a number and a time, such as 3 in 10s",
-				    key);
+		return diags__error(d, src, span,
+				    "'%s' must be a number and a time, such as 3 in 10s", key);
 	if (!n || n > n_max)
-		return diags__error(d, src, number, "'%s' is at least 1 and at most %u", key,
-				    n_max);
+		return diags__error(d, src, number, "'%s' must be from 1 to %u", key, n_max);
 	rate.n = n;
 	if (parse_window(&p, window, WINDOW_MAX, &rate.window))
 		return -EINVAL;

@@ -106,8 +106,8 @@ static int parse_escalate(const struct entry_ctx *ctx, void *obj)
 		rule->escalate_given = true;
 	else
 		return diags__error(ctx->d, ctx->src, ctx->value,
-				    "expected 'never', or how many times as large a value breaks "
-				    "the cooldown, up to 100x, such as escalate = 4x");
+				    "expected 'never' or a factor up to 100x, such as escalate = "
+				    "4x: a value so many times larger ends the cooldown");
 	return 0;
 }
 
@@ -118,8 +118,8 @@ static int parse_learn(const struct entry_ctx *ctx, void *obj)
 
 	if (!learn->percentile)
 		return diags__error(ctx->d, ctx->src, ctx->value,
-				    "'learn' is for a threshold that follows the workload, such as "
-				    "when = runqlat > p99 * 4");
+				    "'learn' needs a threshold that is learned, such as when = "
+				    "runqlat > p99 * 4");
 	err = entry__duration(ctx, LEARN_MAX, &learn->window);
 	if (!err && learn->window < LEARN_MIN)
 		err = diags__error(ctx->d, ctx->src, ctx->value,
@@ -307,8 +307,8 @@ static int check_call_path(const struct rule_conf *rule, const struct source_tex
 		if (!when->pending)
 			return 0;
 		return diags__error(d, src, rule->when_span,
-				    "'str()' is read when the call ends: it is unknown while the "
-				    "call is pending");
+				    "'str()' is read when the call ends: a rule on pending calls "
+				    "cannot use it");
 	}
 	for (int nr = 0; nr < FRBPF_KEY_MAX; nr++) {
 		enum frbpf_call_file arg = syscall__file_arg(nr);
@@ -336,7 +336,7 @@ static int check_call_peer(const struct rule_conf *rule, const struct source_tex
 			return 0;
 	}
 	return diags__error(d, src, rule->when_span,
-			    "none of these calls is on a socket, which has a peer");
+			    "none of these calls uses a socket, and only a socket has a peer");
 }
 
 int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct diags *d)
@@ -350,32 +350,35 @@ int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct d
 				    "tasks do",
 				    when__source_name(rule->when.source));
 	if (rule->when.parts.n && rule->if_text)
-		return diags__error(d, src, rule->when_span,
-				    "this refers to other rules: put conditions in those");
+		return diags__error(
+			d, src, rule->when_span,
+			"a rule on other rules has no 'if': put the conditions in those rules");
 	if (asks_for_ret_too_early(rule))
 		return diags__error(
 			d, src, rule->when_span, "%s",
 			rule->when.pending
-				? "'ret' is known when the function returns, and this has not"
+				? "'ret' is known when the function returns: a rule on pending "
+				  "calls cannot use it"
 				: "'ret' is known when the function returns: add a threshold, such "
 				  "as > 1ns");
 	if (check_call_path(rule, src, d) || check_call_peer(rule, src, d))
 		return -EINVAL;
 	if (rule->escalate_given && !rule->when.threshold && !rule->when.learn.percentile)
-		return diags__error(d, src, rule->when_span,
-				    "'escalate' compares what was measured: this has no threshold");
+		return diags__error(
+			d, src, rule->when_span,
+			"'escalate' compares measured values: this rule has no threshold");
 	if (rule->escalate_given &&
 	    (rule->when.pending || rule->when.silence || rule->when.share.window))
 		return diags__error(
 			d, src, rule->when_span,
-			"'escalate' compares what was measured: what is pending, absent or a share "
-			"of time fires at its threshold, so no value is larger than another");
+			"'escalate' compares measured values: pending(), absent() and shares of "
+			"time fire at their threshold, so no value is larger than another");
 	err = rule->when.share.cgroup ? expr__require_cgroup(&rule->expr, rule->when.share.cgroup)
 				      : 0;
 	if (err == -E2BIG)
 		return diags__error(d, src, rule->when_span,
-				    "'if' leaves no room for the cgroup after 'of': at most %d "
-				    "comparisons, once it is written without parentheses",
+				    "'if' leaves no room for the cgroup after 'of': without "
+				    "parentheses, both have more than %d comparisons",
 				    FRBPF_MAX_NODES);
 	if (err)
 		return err;

@@ -43,7 +43,8 @@ static int read_file(struct reader *r, const struct included *by, const char *pa
 static int cannot_read(struct reader *r, const char *path, const struct included_at *at, int err)
 {
 	if (err == -EFBIG)
-		diags__error(r->d, at->src, at->span, "%s: larger than 1 MiB: no rules file", path);
+		diags__error(r->d, at->src, at->span,
+			     "%s: larger than 1 MiB: this is not a rules file", path);
 	else
 		diags__error(r->d, at->src, at->span, "%s: cannot read it: %s", path,
 			     strerror(-err));
@@ -83,7 +84,7 @@ static int find_file(const char *from, const char *name, char path[static PATH_M
 	char whole[PATH_MAX];
 
 	if (snprintf(whole, sizeof(whole), "%.*s%s", dir, from, name) >= PATH_MAX)
-		return err_set(err, -ENAMETOOLONG, "%s: too long a path", name);
+		return err_set(err, -ENAMETOOLONG, "%s: this path is too long", name);
 	return shipped_rules__path(whole, path, err);
 }
 

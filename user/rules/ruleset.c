@@ -63,8 +63,7 @@ static int bad_name(struct parser *p, const struct config_section *s, struct spa
 				    "this name has %zu characters: at most %d are allowed",
 				    strlen(name), RULESET_NAME_MAX);
 	return diags__error(p->d, p->rs->config->src, span,
-			    "bad name " QUOTED
-			    ": only letters, digits, '-' and '_' may stand in it",
+			    "bad name " QUOTED ": use only letters, digits, '-' and '_'",
 			    QUOTE_SPAN(p->rs->config->src, span));
 }
 
@@ -217,9 +216,10 @@ static int place_args(struct parser *p, struct rule_conf *rule)
 		int slot = slot_for(slots, arg);
 
 		if (slot < 0)
-			return diags__error(p->d, rule->src, arg->at,
-					    "rules on '%s' use more than %d of its fields together",
-					    rule->when_text, FRBPF_MAX_ARGS);
+			return diags__error(
+				p->d, rule->src, arg->at,
+				"the rules on '%s' together use more than %d of its fields",
+				rule->when_text, FRBPF_MAX_ARGS);
 		slots[slot] = arg;
 		to[FRBPF_FIELD_ARG + arg->slot] = FRBPF_FIELD_ARG + slot;
 		arg->slot = slot;
@@ -317,7 +317,7 @@ static int unknown_section(struct parser *p, const struct config_section *s)
 	nearest = nearest_word(s->name, strlen(s->name), words);
 	return diags__error(p->d, src, s->span, "unknown section " QUOTED DID_YOU_MEAN "%s",
 			    QUOTE_SPAN(src, s->span), SUGGEST(nearest),
-			    nearest ? "" : ": there are [daemon], [session-NAME] and [rule-NAME]");
+			    nearest ? "" : ": use one of [daemon], [session-NAME] or [rule-NAME]");
 }
 
 static bool has_rules(const struct config *c)
@@ -439,7 +439,8 @@ int ruleset__extend(struct ruleset *rs, struct source_text *src, struct diags *d
 
 		err = starts_with(s->name, RULE)
 			      ? parse_rule(&p, s)
-			      : diags__error(d, src, s->span, "only rules may stand here");
+			      : diags__error(d, src, s->span,
+					     "only [rule-NAME] sections are allowed here");
 	}
 	err = err == -ENOMEM ? err : bind_parts(&p, first);
 	ruleset__keep(rs, TAKE_PTR(rs->config->src));

@@ -49,7 +49,7 @@ static void unknown_key(const struct section_kind *kind, const struct source_tex
 	nearest = nearest_word(e->key, strlen(e->key), names);
 	diags__error(d, src, e->key_span, "unknown key " QUOTED " in %s" DID_YOU_MEAN "%s%s",
 		     QUOTE(e->key, strlen(e->key)), kind->title, SUGGEST(nearest),
-		     nearest ? "" : ": there are", nearest ? "" : all);
+		     nearest ? "" : ": use one of", nearest ? "" : all);
 }
 
 /* Remove quotes around the whole value. */
@@ -154,7 +154,7 @@ int entry__duration(const struct entry_ctx *ctx, uint64_t max, uint64_t *ret)
 	if (text__duration(ctx->src, ctx->value, ctx->d, &ns))
 		return -EINVAL;
 	if (ns > max)
-		return diags__error(ctx->d, ctx->src, ctx->value, "'%s' is at most %s",
+		return diags__error(ctx->d, ctx->src, ctx->value, "'%s' must be at most %s",
 				    ctx->entry->key, units__format_duration(max, buf, sizeof(buf)));
 	*ret = ns;
 	return 0;
@@ -165,8 +165,9 @@ int entry__yes(const struct entry_ctx *ctx, bool *ret)
 	bool yes = text__equals(ctx->src, ctx->value, "yes");
 
 	if (!yes && !text__equals(ctx->src, ctx->value, "no"))
-		return diags__error(ctx->d, ctx->src, ctx->value, "'%s' is yes or no, not " QUOTED,
-				    ctx->entry->key, QUOTE_SPAN(ctx->src, ctx->value));
+		return diags__error(ctx->d, ctx->src, ctx->value,
+				    "'%s' must be yes or no, not " QUOTED, ctx->entry->key,
+				    QUOTE_SPAN(ctx->src, ctx->value));
 	*ret = yes;
 	return 0;
 }

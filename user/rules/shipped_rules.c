@@ -92,7 +92,7 @@ static int unknown_rules(const char *arg, const char *program, struct err *err)
 		code = err_set(err, -ENOENT, "no shipped rules file %s (did you mean %s?)", arg,
 			       near);
 	else if (names.len)
-		code = err_set(err, -ENOENT, "no shipped rules file %s: there are%s", arg,
+		code = err_set(err, -ENOENT, "no shipped rules file %s: use one of%s", arg,
 			       names.data);
 	else
 		code = err_set(err, -ENOENT, "%s: no rules files are installed with %s/frbpf", arg,
@@ -108,7 +108,8 @@ int shipped_rules__path(const char *arg, char ret[static PATH_MAX], struct err *
 
 	if (arg[0] != '@') {
 		n = snprintf(ret, PATH_MAX, "%s", arg);
-		return n < PATH_MAX ? 0 : err_set(err, -ENAMETOOLONG, "%s: too long a path", arg);
+		return n < PATH_MAX ? 0
+				    : err_set(err, -ENAMETOOLONG, "%s: this path is too long", arg);
 	}
 	if (!program_folder(program))
 		return err_set(err, -ENOENT, "%s: cannot tell where frbpf is installed", arg);

@@ -128,7 +128,7 @@ static const struct unit *find_unit(const struct unit *units, const char *s, siz
 static const char *why_no_unit(const char *s, size_t len, const struct reasons *reasons)
 {
 	if (isspace((unsigned char)*s))
-		return "no blank may stand between the number and its unit";
+		return "remove the blank between the number and its unit";
 	for (size_t i = 0; i < len; i++) {
 		if (!isalpha((unsigned char)s[i]))
 			return reasons->no_number;

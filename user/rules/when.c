@@ -29,7 +29,7 @@ const struct when_source_desc when_sources[] = {
 		     "subject is the task that queued it" },
 	{ "blkio.device", FRBPF_SOURCE_BLKIO_DEVICE, .has_pending = true,
 	  .meaning = "a block request took that long from being issued to its completion; its "
-		     "subject is the task that queued it, of a flush the kernel's worker" },
+		     "subject is the task that queued it, or the kernel's worker for a flush" },
 	{ "hardirq", FRBPF_SOURCE_HARDIRQ, .no_subject = true,
 	  .meaning = "the handler of an interrupt ran that long; it has no subject" },
 	{ "softirq", FRBPF_SOURCE_SOFTIRQ, .has_keys = true, .no_subject = true,
@@ -50,12 +50,12 @@ const struct when_source_desc when_sources[] = {
 		     "its subject is the task that runs at the end" },
 	{ "span", FRBPF_SOURCE_PROBE_SPAN, .has_args = true, .parse = when__parse_usdt,
 	  .bind = when__bind_probe_span, .has_pending = true,
-	  .meaning = "it took that long from one place in a program to another, "
-		     "usdt:A -> uprobe:B by KEY; its subject is the task that comes to the end" },
+	  .meaning = "it took that long from one place in a program to another, usdt:A -> uprobe:B "
+		     "by KEY; its subject is the task that reaches the end" },
 	{ "tracepoint", FRBPF_SOURCE_TRACEPOINT_FIELDS, .has_args = true,
 	  .parse = when__parse_tracepoint,
-	  .meaning = "a tracepoint, SYSTEM:NAME, is hit, and `if` asks for fields of its format; "
-		     "its subject is the task that runs" },
+	  .meaning = "a tracepoint, SYSTEM:NAME, is hit, and `if` uses fields of its format; its "
+		     "subject is the task that runs" },
 	{ "psi", FRBPF_SOURCE_PSI, .parse = when__parse_psi, .no_begin = true, .no_subject = true,
 	  .meaning = "tasks were stalled that long within a window, for want of cpu, memory or io; "
 		     "it has no subject" },
@@ -69,7 +69,7 @@ const struct when_source_desc when_sources[] = {
 		  "its subject is the caller" },
 	{ "usdt", FRBPF_SOURCE_USDT, .parse = when__parse_usdt,
 	  .meaning = "a static probe of a program or library was hit; its subject is the task that "
-		     "ran into it" },
+		     "hit it" },
 	{ "rule", FRBPF_SOURCE_RULES, .no_begin = true,
 	  .meaning = "rules of the file match together, all of rule:A, rule:B within 2s, or one "
 		     "after the other, rule:A then rule:B within 2s; its subject is that of the "
@@ -268,10 +268,10 @@ int when_parser__source(struct when_parser *p, struct when *ret)
 	ret->source = source->source;
 	err = (source->parse ? source->parse : parse_plain)(p, name, ret);
 	if (!err && source->only_share && !ret->share.window)
-		err = diags__error(p->d, p->src, name,
-				   "'%s' comes in pieces: write a share of time, such as %s > 90%% "
-				   "in 1s",
-				   source->name, source->name);
+		err = diags__error(
+			p->d, p->src, name,
+			"'%s' is measured as a share of time: write, for example, %s > 90%% in 1s",
+			source->name, source->name);
 	return err;
 }
 

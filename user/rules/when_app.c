@@ -16,8 +16,9 @@ int when__parse_app(struct when_parser *p, struct span source, struct when *ret)
 	const char *s;
 
 	if (!when_parser__at(p, ":"))
-		return diags__error(p->d, p->src, source,
-				    "which message? write app:NAME or app:NAME > 500ms");
+		return diags__error(
+			p->d, p->src, source,
+			"the name of the message is missing: write app:NAME or app:NAME > 500ms");
 	p->pos++;
 	name = when_parser__word(p);
 	s = p->src->text + name.off;
@@ -30,8 +31,8 @@ int when__parse_app(struct when_parser *p, struct span source, struct when *ret)
 				    APP_NAME_MAX);
 	if (!app_name__is_valid(s, name.len))
 		return diags__error(p->d, p->src, name,
-				    "bad name " QUOTED ": only letters, digits, '_', '-' and '.' "
-				    "may stand in it",
+				    "bad name " QUOTED
+				    ": use only letters, digits, '_', '-' and '.'",
 				    QUOTE(s, name.len));
 	ret->target = strndup(s, name.len);
 	if (!ret->target)
@@ -114,8 +115,8 @@ int when__bind_app(const struct ruleset *rs, struct rule_conf *rule, struct diag
 
 		if (!app_key__is_valid(arg->name, strlen(arg->name)))
 			return diags__error(d, rule->src, arg->at,
-					    "bad key " QUOTED ": a letter, and up to 30 letters, "
-							      "digits, '_', '-' and '.' after it",
+					    "bad key " QUOTED ": a key is a letter, then at most "
+							      "30 letters, digits, '_', '-' or '.'",
 					    QUOTE(arg->name, strlen(arg->name)));
 		err = expr__bind(&rule->expr, arg->slot, &field, rule->src, d);
 		arg->type = field.type;

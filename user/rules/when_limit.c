@@ -126,8 +126,8 @@ static int take_percentile(struct when_parser *p, struct when_learn *ret)
 				    "p99 * 4");
 	if (!when_parser__at(p, "*"))
 		return diags__error(p->d, p->src, when_parser__here(p),
-				    "how many times the percentile? write %.*s * 4", (int)word.len,
-				    s);
+				    "a factor is missing after the percentile: write %.*s * 4",
+				    (int)word.len, s);
 	p->pos++;
 	word = when_parser__word(p);
 	if (units__hundredths(p->src->text + word.off, word.len, &ret->factor) ||
@@ -145,7 +145,7 @@ static int take_least_threshold(struct when_parser *p, uint64_t *ret)
 
 	if (!when_parser__at(p, ","))
 		return diags__error(p->d, p->src, when_parser__here(p),
-				    "the least threshold is missing: write max(p99 * 4, 5ms)");
+				    "the minimum threshold is missing: write max(p99 * 4, 5ms)");
 	p->pos++;
 	word = when_parser__word(p);
 	if (!word.len)
@@ -206,7 +206,7 @@ static int read_share(struct when_parser *p, struct span word, uint64_t window, 
 	    hundredths > SHARE_MAX)
 		return diags__error(
 			p->d, p->src, word,
-			"a share of time is more than 0 and at most 1000%%, such as 50%%");
+			"a share of time must be more than 0 and at most 1000%%, such as 50%%");
 	*ret = window / 10000 * hundredths + window % 10000 * hundredths / 10000;
 	return 0;
 }
@@ -218,7 +218,7 @@ static int take_share_window(struct when_parser *p, struct span share, uint64_t 
 
 	if (!text__equals(p->src, in, "in"))
 		return diags__error(p->d, p->src, in.len ? in : when_parser__here(p),
-				    "in which time? write > %.*s in 1s", (int)share.len,
+				    "the time is missing: write > %.*s in 1s", (int)share.len,
 				    p->src->text + share.off);
 	word = when_parser__word(p);
 	if (!word.len)
@@ -227,7 +227,8 @@ static int take_share_window(struct when_parser *p, struct span share, uint64_t 
 	if (text__duration(p->src, word, p->d, ret))
 		return -EINVAL;
 	if (*ret < SHARE_TIME_MIN || *ret > SHARE_TIME_MAX)
-		return diags__error(p->d, p->src, word, "a share is of a time from 10ms to 10m");
+		return diags__error(p->d, p->src, word,
+				    "the time of a share must be from 10ms to 10m");
 	return 0;
 }
 
@@ -311,7 +312,7 @@ int when_parser__duration(struct when_parser *p, uint64_t *ret)
 
 	if (!err && (at_percentile(p, &has_least) || at_share(p)))
 		return diags__error(p->d, p->src, when_parser__rest(p),
-				    "only what has ended has a percentile or a share of time: a "
+				    "percentiles and shares of time count only what has ended: a "
 				    "duration is expected here, such as 5s");
 	return err ?: parse_threshold_duration(p, ret);
 }

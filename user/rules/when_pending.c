@@ -26,12 +26,13 @@ static int enter_parentheses(struct when_parser *p, struct span name, uint32_t *
 	uint32_t close;
 
 	if (!when_parser__at(p, "("))
-		return diags__error(p->d, p->src, name, "of what? write %.*s(SOURCE) > 5s",
-				    (int)name.len, p->src->text + name.off);
+		return diags__error(p->d, p->src, name,
+				    "the source is missing: write %.*s(SOURCE) > 5s", (int)name.len,
+				    p->src->text + name.off);
 	close = find_closing(p);
 	if (close == p->end)
 		return diags__error(p->d, p->src, (struct span){ p->pos, 1 },
-				    "')' is missing for this");
+				    "the ')' of this '(' is missing");
 	p->pos++;
 	when_parser__skip_blanks(p);
 	*ret_close = close;

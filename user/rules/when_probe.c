@@ -48,7 +48,7 @@ static int parse_probe_path(struct when_parser *p, struct span source, struct sp
 	const char *s;
 
 	if (!when_parser__at(p, ":"))
-		return diags__error(p->d, p->src, source, "of which program? write %s", form);
+		return diags__error(p->d, p->src, source, "the program is missing: write %s", form);
 	p->pos++;
 	*ret = take_until(p, ":");
 	s = p->src->text + ret->off;
@@ -90,7 +90,7 @@ static int parse_name(struct when_parser *p, const char *what, const char *stop,
 			p->pos++;
 		ret->len = p->pos - ret->off;
 		if (!when_parser__at(p, "\""))
-			return diags__error(p->d, p->src, open, "this quote is not closed");
+			return diags__error(p->d, p->src, open, "the closing '\"' is missing");
 		p->pos++;
 	} else {
 		*ret = take_until(p, stop);
@@ -158,10 +158,9 @@ static int check_symbol(struct when_parser *p, struct span symbol)
 				    "the name of a function is expected here");
 	if ((span_contains(p, symbol, '*') || span_contains(p, symbol, '?')) &&
 	    !span_contains(p, symbol, '('))
-		return diags__error(
-			p->d, p->src, symbol,
-			"one function, not a glob: `frbpf events 'uprobe:PATH:GLOB'` lists "
-			"them");
+		return diags__error(p->d, p->src, symbol,
+				    "a rule takes one function, not a glob: `frbpf events "
+				    "'uprobe:PATH:GLOB'` lists the functions");
 	return 0;
 }
 
@@ -211,8 +210,8 @@ int when__parse_uprobe(struct when_parser *p, struct span name, struct when *ret
 		err = when_parser__threshold(p, ret);
 	if (!err && !ret->hit && w.at.len)
 		return diags__error(p->d, p->src, w.at,
-				    "a call is measured from the function's beginning: with a "
-				    "threshold there is no offset");
+				    "a call is measured from the beginning of the function: a rule "
+				    "with a threshold takes no offset");
 	return err ?: function_target(p, &w, ret->hit ? "" : LATENCY, &ret->target);
 }
 

@@ -19,7 +19,7 @@ static int parse_end_place(struct when_parser *p, struct probe_end *ret)
 	word = when_parser__word(p);
 	if (!text__equals(p->src, word, "uprobe") && !text__equals(p->src, word, "usdt"))
 		return diags__error(p->d, p->src, word.len ? word : when_parser__here(p),
-				    "a span from a place in a program ends at one: write "
+				    "a span that starts in a program must end in one: write "
 				    "uprobe:PATH:SYMBOL or usdt:PATH:PROVIDER:PROBE");
 	ret->source = text__equals(p->src, word, "usdt") ? FRBPF_SOURCE_USDT : FRBPF_SOURCE_UPROBE;
 	return when_parser__probe_place(p, word, &ret->target);
@@ -40,12 +40,13 @@ static int parse_probe_keys(struct when_parser *p, struct span_target *t)
 	if (err)
 		return err;
 	if (t->nested)
-		return diags__error(p->d, p->src, at, "only spans between tracepoints are nested");
+		return diags__error(p->d, p->src, at,
+				    "only spans between tracepoints can be nested");
 	for (uint32_t i = 0; i < t->n_keys; i++) {
 		if (!is_probe_key(t->keys[i].start) || !is_probe_key(t->keys[i].end))
 			return diags__error(p->d, p->src, at,
-					    "the keys of a span between places in programs are "
-					    "tid, pid, and arg0 to arg%d",
+					    "the keys of a span between places in programs must be "
+					    "tid, pid, or arg0 to arg%d",
 					    FRBPF_MAX_ARGS - 1);
 	}
 	return 0;
@@ -113,15 +114,15 @@ static int bind_probe_value(struct rule_conf *rule, struct rule_arg *arg, struct
 	if (probe_span__value(arg->name, &at_start) < 0)
 		return diags__error(d, rule->src, arg->at,
 				    "unknown field " QUOTED
-				    ": arg0 to arg%d are of the span's end, start.arg0 to "
-				    "start.arg%d of its start",
+				    ": arg0 to arg%d belong to the span's end, start.arg0 to "
+				    "start.arg%d to its start",
 				    QUOTE(arg->name, strlen(arg->name)), FRBPF_MAX_ARGS - 1,
 				    FRBPF_MAX_ARGS - 1);
 	if (!at_start && rule->when.pending)
-		return diags__error(d, rule->src, arg->at,
-				    "what is pending has not come to its end: write start.%s for "
-				    "an argument of the start",
-				    arg->name);
+		return diags__error(
+			d, rule->src, arg->at,
+			"a pending span has not ended: write start.%s for an argument of its start",
+			arg->name);
 	err = expr__bind(&rule->expr, arg->slot, &field, rule->src, d);
 	arg->type = field.type;
 	arg->bound = !err;

@@ -44,7 +44,7 @@ static int check_kind(struct when_parser *p, const struct psi_target *t, struct 
 {
 	if (!strcmp(t->resource, "irq") && strcmp(t->kind, "full") != 0)
 		return diags__error(p->d, p->src, kind,
-				    "for interrupts the kernel has 'full' only");
+				    "the kernel has only 'full' for interrupts");
 	if (!strcmp(t->resource, "cpu") && !strcmp(t->kind, "full") && !t->cgroup[0])
 		return diags__error(p->d, p->src, kind,
 				    "the whole machine has no 'cpu full': some task always has the "
@@ -78,7 +78,7 @@ static int take_amount(struct when_parser *p, struct psi_target *t, struct when 
 	in = when_parser__word(p);
 	if (!text__equals(p->src, in, "in"))
 		return diags__error(p->d, p->src, in.len ? in : when_parser__here(p),
-				    "in which time? write > %.*s in 2s", (int)at.len,
+				    "the window is missing: write > %.*s in 2s", (int)at.len,
 				    p->src->text + at.off);
 	if (take_duration(p, "a time is expected after 'in', such as 2s", &window, &window_at))
 		return -EINVAL;
@@ -86,7 +86,8 @@ static int take_amount(struct when_parser *p, struct psi_target *t, struct when 
 		return diags__error(p->d, p->src, window_at,
 				    "the kernel accepts windows from 500ms to 10s");
 	if (ret->threshold < NSEC_PER_USEC)
-		return diags__error(p->d, p->src, at, "the kernel counts stalls in microseconds");
+		return diags__error(p->d, p->src, at,
+				    "the kernel counts stalls in microseconds: write 1us or more");
 	if (ret->threshold > window)
 		return diags__error(p->d, p->src, at,
 				    "a stall in this window cannot be longer than the window");
@@ -103,7 +104,7 @@ int when__parse_psi(struct when_parser *p, struct span source, struct when *ret)
 
 	if (!when_parser__at(p, ":"))
 		return diags__error(p->d, p->src, source,
-				    "pressure of what? write psi:memory some > 150ms in 2s");
+				    "the resource is missing: write psi:memory some > 150ms in 2s");
 	p->pos++;
 	err = take_word(p, resources, "cpu, memory, io or irq", t.resource, &resource);
 	err = err ?: take_word(p, kinds, "'some' or 'full'", t.kind, &kind);

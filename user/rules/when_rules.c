@@ -47,7 +47,7 @@ static int take_within(struct when_parser *p, uint64_t *ret)
 
 	if (!text__equals(p->src, word, "within"))
 		return diags__error(p->d, p->src, word.len ? word : when_parser__here(p),
-				    "within which time? write within 2s");
+				    "the time is missing: write within 2s");
 	time = when_parser__word(p);
 	if (!time.len)
 		return diags__error(p->d, p->src, when_parser__here(p),
@@ -55,7 +55,8 @@ static int take_within(struct when_parser *p, uint64_t *ret)
 	if (text__duration(p->src, time, p->d, ret))
 		return -EINVAL;
 	if (!*ret || *ret > WITHIN_MAX)
-		return diags__error(p->d, p->src, time, "the time is more than 0 and at most 1h");
+		return diags__error(p->d, p->src, time,
+				    "the time must be more than 0 and at most 1h");
 	if (p->pos == p->end)
 		return 0;
 	return diags__error(p->d, p->src, when_parser__rest(p), "nothing may follow the time");
@@ -69,7 +70,7 @@ static int take_all(struct when_parser *p, struct when_parts *ret)
 
 	if (!text__equals(p->src, of, "of"))
 		return diags__error(p->d, p->src, of.len ? of : when_parser__here(p),
-				    "all of what? write all of rule:A, rule:B within 2s");
+				    "rules are missing: write all of rule:A, rule:B within 2s");
 	do {
 		if (ret->n == WHEN_MAX_PARTS)
 			return diags__error(p->d, p->src, when_parser__here(p),
@@ -170,11 +171,10 @@ static int bind_when_part(const struct ruleset *rs, const struct rule_conf *rule
 		return unknown_rule(rs, rule, part, d);
 	if (r->when.source == FRBPF_SOURCE_RULES)
 		return diags__error(d, rule->src, part->at,
-				    "this rule refers to others itself: name those");
+				    "this rule refers to other rules: name those rules instead");
 	if (r->when.silence)
-		return diags__error(
-			d, rule->src, part->at,
-			"this rule is about what does not happen: it cannot be combined");
+		return diags__error(d, rule->src, part->at,
+				    "a rule on absent() cannot be combined");
 	part->id = r->id;
 	return 0;
 }

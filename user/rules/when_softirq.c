@@ -16,8 +16,8 @@ static void add_vector(struct when_parser *p, struct span name, uint64_t *keys)
 		diags__error(p->d, p->src, name, "unknown softirq " QUOTED DID_YOU_MEAN "%s",
 			     QUOTE(s, name.len), SUGGEST(nearest),
 			     nearest ? ""
-				     : ": there are hi timer net_tx net_rx block irq_poll tasklet "
-				       "sched hrtimer rcu, and *");
+				     : ": use one of hi timer net_tx net_rx block irq_poll tasklet "
+				       "sched hrtimer rcu, or *");
 		p->failed = true;
 	} else if (keys[0] >> vec & 1) {
 		diags__error(p->d, p->src, name, QUOTED " is named twice", QUOTE(s, name.len));
@@ -34,8 +34,9 @@ int when__parse_softirq(struct when_parser *p, struct span source, struct when *
 	int n = 0, err;
 
 	if (!when_parser__at(p, ":"))
-		return diags__error(p->d, p->src, source,
-				    "which softirq? write softirq:net_rx, or softirq:* for all");
+		return diags__error(
+			p->d, p->src, source,
+			"the softirq is missing: write softirq:net_rx, or softirq:* for all");
 	do {
 		err = when_parser__listed_name(p, "softirq", !n, &name);
 		if (err < 0)

@@ -39,8 +39,9 @@ static int parse_syscalls(struct when_parser *p, struct span source, struct when
 	int n = 0, err;
 
 	if (!when_parser__at(p, ":"))
-		return diags__error(p->d, p->src, source,
-				    "which system calls? write syscall:NAME or syscall:NAME,NAME");
+		return diags__error(
+			p->d, p->src, source,
+			"the system calls are missing: write syscall:NAME or syscall:NAME,NAME");
 	do {
 		err = when_parser__listed_name(p, "system call", !n, &name);
 		if (err < 0)

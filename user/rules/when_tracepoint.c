@@ -11,7 +11,8 @@ static int parse_tracepoint_name(struct when_parser *p, struct span system, stru
 	struct span name;
 
 	if (!when_parser__at(p, ":"))
-		return diags__error(p->d, p->src, system, "which tracepoint? write SYSTEM:NAME");
+		return diags__error(p->d, p->src, system,
+				    "the tracepoint is missing: write SYSTEM:NAME");
 	p->pos++;
 	name = when_parser__word(p);
 	if (!name.len)
@@ -66,8 +67,9 @@ static int parse_span_key(struct when_parser *p, struct span_target *t)
 		p->pos++;
 		name = when_parser__word(p);
 		if (!name.len)
-			return diags__error(p->d, p->src, when_parser__here(p),
-					    "the end's name of this key is expected here");
+			return diags__error(
+				p->d, p->src, when_parser__here(p),
+				"the name of this key at the span's end is expected here");
 		if (take_span_word(p, name, t->keys[t->n_keys].end))
 			return -EINVAL;
 	}
@@ -129,7 +131,7 @@ static int parse_span(struct when_parser *p, struct span system, struct span nam
 				    "the tracepoint at the end of the span is expected here");
 	if (text__equals(p->src, system, "uprobe") || text__equals(p->src, system, "usdt"))
 		return diags__error(p->d, p->src, system,
-				    "a span from a tracepoint ends at a tracepoint");
+				    "a span that starts at a tracepoint must end at one");
 	err = parse_tracepoint_name(p, system, &end);
 	err = err ?: take_tracepoint(p, system, end, t.end);
 	err = err ?: when_parser__span_keys(p, &t);

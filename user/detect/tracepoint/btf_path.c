@@ -190,8 +190,8 @@ static int all_args(struct walk *w)
 	return err_set(w->err, -ENOENT, "no argument " QUOTED DID_YOU_MEAN "%s%s",
 		       QUOTE(s, w->part.len), SUGGEST(nearest),
 		       nearest	      ? ""
-		       : w->t->n_args ? ": there are"
-				      : ": it has none",
+		       : w->t->n_args ? ": use one of"
+				      : ": the tracepoint has no arguments",
 		       nearest ? "" : all);
 }
 

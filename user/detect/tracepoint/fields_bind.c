@@ -135,7 +135,7 @@ static int unknown_field(const struct rule_conf *rule, const struct rule_arg *ar
 	return diags__error(
 		d, rule->src, arg->at,
 		"'%s' of %s is neither an argument nor a field of its format" DID_YOU_MEAN "%s%s%s",
-		arg->name, rule->when.target, SUGGEST(nearest), nearest ? "" : ": there are",
+		arg->name, rule->when.target, SUGGEST(nearest), nearest ? "" : ": use one of",
 		nearest ? "" : all, nearest ? "" : more);
 }
 
