@@ -164,7 +164,7 @@ ran_there() { # JQ of a file
 	ran_there '.incidents[0].files[0].file'
 }
 
-@test "why tells who had to leave a CPU that went off line, and not of a quota or an idle CPU" {
+@test "why tells who had to leave a CPU that went offline, and not of a quota or an idle CPU" {
 	keep_cpus_awake
 	printf '[session-evidence]\nrun = evidence -m 8M\n[rule-none]\nwhen = app:none\n' >"$RULES"
 	frbpf_load
@@ -176,8 +176,8 @@ ran_there() { # JQ of a file
 	dump=$(frbpf dump)
 	follow on 2
 	run -0 frbpf why -v -i "$dump" --tid "$holder"
-	grep -q "waited for CPU .*; it had to leave CPU $cpu, which went off line" <<<"$output" || fail "$output"
-	! grep -qE "throttled|while CPU $cpu idled.*it had to leave" <<<"$output" || fail "$output"
+	grep -q "waited for CPU .*; it had to leave CPU $cpu, which went offline" <<<"$output" || fail "$output"
+	! grep -qE "throttled|while CPU $cpu was idle.*it had to leave" <<<"$output" || fail "$output"
 	frbpf why --json -i "$dump" --tid "$holder" | jq -e --argjson cpu "$cpu" '[.. | objects | select(.left_cpu == $cpu)] | length > 0'
 	# as the kernel says it
 	events "$dump" cpuhp:cpuhp_enter | grep -q . || fail "no event of the CPU"

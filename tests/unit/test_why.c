@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Answers of why about events that are made up here: what a machine cannot be made to do at will. */
+/* Answers of why about made-up events, for cases that a test cannot provoke on a machine. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -110,9 +110,9 @@ static void waits_beside_an_idle_cpu(struct why *w)
 static void test_beside_an_idle_cpu(void **state)
 {
 	static const char *const why[] = {
-		[WHY_AFFINITY_UNKNOWN] = "it may run on CPU 1 only, or was not moved",
-		[WHY_AFFINITY_ONE] = "it may run on CPU 1 only",
-		[WHY_AFFINITY_SEVERAL] = "it may run on others, and was not moved",
+		[WHY_AFFINITY_UNKNOWN] = "it may run only on CPU 1, or was not moved",
+		[WHY_AFFINITY_ONE] = "it may run only on CPU 1",
+		[WHY_AFFINITY_SEVERAL] = "it may run on others, but was not moved",
 	};
 	char want[160];
 
@@ -122,8 +122,8 @@ static void test_beside_an_idle_cpu(void **state)
 		waits_beside_an_idle_cpu(w);
 		asked(w, (struct why_question){ .affinity = i, .quota = WHY_QUOTA_NONE }, 10, 30);
 		snprintf(want, sizeof(want),
-			 "20ms waited for CPU 1 behind ?/2 (of the same priority), while CPU 0 "
-			 "idled: %s",
+			 "20ms waited for CPU 1 behind ?/2 (same priority), while CPU 0 "
+			 "was idle: %s",
 			 why[i]);
 		says(w, 0, want);
 		why__free(w);
@@ -136,9 +136,8 @@ static void test_beside_an_idle_cpu(void **state)
  */
 static void test_hidden_end(void **state)
 {
-	const char *const waited = "waited for CPU 1 behind ?/2 (of the same priority)";
-	const char *const hidden =
-		"unknown: it was switched in or woken, and no event was recorded of it";
+	const char *const waited = "waited for CPU 1 behind ?/2 (same priority)";
+	const char *const hidden = "unknown: its switch or wakeup was not recorded";
 	char want[2][128];
 
 	for (int lost = 0; lost < 2; lost++) {
@@ -192,7 +191,7 @@ static void test_since_the_last_wait(void **state)
 	why__free(w);
 }
 
-/* A CPU that the task has left is idle; that is no quota. */
+/* An idle CPU that the task has left does not mean that the task was throttled. */
 static void test_after_a_move(void **state)
 {
 	struct why *w = story_begin();
@@ -204,10 +203,9 @@ static void test_after_a_move(void **state)
 	switches(w, 30, 0, HOG, SUBJECT, false);
 	asked(w, (struct why_question){ 0 }, 10, 30);
 	says(w, 0,
-	     "19ms waited for CPU 0 behind ?/2 (of the same priority), while CPU 1 idled: it may "
-	     "run "
-	     "on CPU 0 only, or was not moved");
-	says(w, 1, "1ms waited for CPU 1 behind ?/3 (of the same priority)");
+	     "19ms waited for CPU 0 behind ?/2 (same priority), while CPU 1 was idle: it "
+	     "may run only on CPU 0, or was not moved");
+	says(w, 1, "1ms waited for CPU 1 behind ?/3 (same priority)");
 	why__free(w);
 }
 
@@ -235,9 +233,8 @@ static void test_cpu_off_line(void **state)
 	switches(w, 40, 0, HOG, SUBJECT, false);
 	asked(w, (struct why_question){ 0 }, 10, 40);
 	says(w, 0,
-	     "20ms waited for CPU 0 behind ?/2 (of the same priority); it had to leave CPU 1, "
-	     "which "
-	     "went off line");
+	     "20ms waited for CPU 0 behind ?/2 (same priority); it had to leave CPU 1, "
+	     "which went offline");
 	says(w, 2, "5ms computed");
 	why__free(w);
 }
@@ -247,7 +244,7 @@ static void named(struct why *w, uint32_t tid, const char *comm)
 	snprintf(sched_tasks__get(w->events.tasks, tid)->comm, SCHED_COMM, "%s", comm);
 }
 
-/* Behind a thread of the kernel called @comm that OTHER woke, from an interrupt if @flags say so */
+/* Wait behind a kernel thread called @comm that OTHER woke, from an interrupt if @flags say so */
 static void check_behind(const char *comm, uint8_t flags, const char *want)
 {
 	struct why *w = story_begin();
@@ -272,25 +269,25 @@ static void check_behind(const char *comm, uint8_t flags, const char *want)
 static void test_on_behalf(void **state)
 {
 	check_behind("kworker/1:0", 0,
-		     "20ms waited for CPU 1 behind kworker/1:0/2 (of the same priority), given "
-		     "work by dd/3");
+		     "20ms waited for CPU 1 behind kworker/1:0/2 (same priority), on "
+		     "behalf of dd/3");
 	check_behind("kswapd0", 0,
-		     "20ms waited for CPU 1 behind kswapd0/2 (of the same priority), given work by "
+		     "20ms waited for CPU 1 behind kswapd0/2 (same priority), on behalf of "
 		     "dd/3");
 	check_behind("jbd2/vda-8", SCHED_SOFTIRQ_FLAG,
-		     "20ms waited for CPU 1 behind jbd2/vda-8/2 (of the same priority)");
+		     "20ms waited for CPU 1 behind jbd2/vda-8/2 (same priority)");
 	check_behind("iou-wrk-3", SCHED_HARDIRQ,
-		     "20ms waited for CPU 1 behind iou-wrk-3/2 (of the same priority), given work "
-		     "by dd/3");
+		     "20ms waited for CPU 1 behind iou-wrk-3/2 (same priority), on behalf "
+		     "of dd/3");
 	check_behind("iou-wrk-77", 0,
-		     "20ms waited for CPU 1 behind iou-wrk-77/2 (of the same priority)");
+		     "20ms waited for CPU 1 behind iou-wrk-77/2 (same priority)");
 	check_behind("ksoftirqd/1", 0,
-		     "20ms waited for CPU 1 behind ksoftirqd/1/2 (of the same priority), for "
+		     "20ms waited for CPU 1 behind ksoftirqd/1/2 (same priority), for "
 		     "softirq net_rx");
-	check_behind("cat", 0, "20ms waited for CPU 1 behind cat/2 (of the same priority)");
+	check_behind("cat", 0, "20ms waited for CPU 1 behind cat/2 (same priority)");
 }
 
-/* A server's worker computes for who woke it. */
+/* A worker of a server computes on behalf of the task that woke it. */
 static void test_worker_in_a_chain(void **state)
 {
 	struct why *w = story_begin();
@@ -312,7 +309,7 @@ static void test_worker_in_a_chain(void **state)
 	n = n->child;
 	assert_non_null(n);
 	assert_int_equal(why_verdict__phrase(&b, w, n, as_ms), 0);
-	assert_string_equal(b.data, "computed, given work by dd/3");
+	assert_string_equal(b.data, "computed, on behalf of dd/3");
 	buf__free(&b);
 	why__free(w);
 }
@@ -367,7 +364,7 @@ static void test_stack_of_a_wait(void **state)
 	check_out(w, 0, false, 0);
 	why__free(w);
 
-	w = waits_with_stay(10, 8 * MS, true); /* one that was recorded with the switch stays */
+	w = waits_with_stay(10, 8 * MS, true); /* a stack that was recorded with the switch stays */
 	w->events.v[0].has_stack = true;
 	w->events.v[0].sample = 5;
 	asked(w, (struct why_question){ 0 }, 2, 14);
@@ -375,7 +372,9 @@ static void test_stack_of_a_wait(void **state)
 	why__free(w);
 }
 
-/* A wait that began before the recording: its only event, or that with its end, is the sample. */
+/*
+ * A wait that began before the recording: its only event, or the event with its end, is the sample.
+ */
 static void test_wait_from_before(void **state)
 {
 	for (int woken = 0; woken < 2; woken++) {

@@ -211,7 +211,7 @@ static void print_owner(const json_t *s)
 	json_int_t tid = json_state_number(o, "tid");
 
 	if (o)
-		printf("  waits for  a %s that %s/%" JSON_INTEGER_FORMAT " has\n", str(o, "what"),
+		printf("  waits for  a %s that %s/%" JSON_INTEGER_FORMAT " holds\n", str(o, "what"),
 		       str(o, "comm"), tid ? tid : json_state_number(o, "pid"));
 }
 

@@ -363,8 +363,8 @@ static int question_complete(const struct why *w, uint32_t tid, struct why_quest
 		return err_set(err, -EINVAL, "the interval ends before it begins");
 	if (q->from >= w->events.end || q->to <= w->events.begin)
 		return err_set(err, -ENODATA,
-			       "nothing was recorded in that interval: the switches "
-			       "that were recorded are from %.6f to %.6f",
+			       "nothing was recorded in that interval: the recorded switches are "
+			       "from %.6f to %.6f",
 			       w->events.begin / 1e9, w->events.end / 1e9);
 	return 0;
 }
@@ -378,8 +378,8 @@ int why__ask(struct why *w, const struct why_question *q, struct err *err)
 
 	if (!w->events.recorded[SCHED_SWITCH] || !w->events.begin)
 		return err_set(err, -ENODATA,
-			       "unknown: no sched:sched_switch was recorded; "
-			       "-e sched:sched_switch -e sched:sched_waking -g would have told");
+			       "unknown: no sched:sched_switch was recorded; record -e "
+			       "sched:sched_switch -e sched:sched_waking -g");
 	sched_events__sort(&w->events);
 	if (sched_timeline__build(&w->timeline, &w->events))
 		return err_set(err, -ENOMEM, "out of memory");

@@ -138,7 +138,7 @@ static int why_ask(struct why *w, uint64_t tid, uint64_t time, uint64_t value,
 	q.to = time;
 	q.from = time - value;
 	if (!tid || tid > UINT32_MAX)
-		return err_set(err, -ENODATA, "unknown: what fired has no subject");
+		return err_set(err, -ENODATA, "unknown: the rule that fired has no subject");
 	if (value > time)
 		return err_set(err, -EINVAL, "the wait began before the clock did");
 	if (!value) /* an event without a duration */
@@ -156,8 +156,8 @@ int why_incident__ask(const json_t *manifest, const char *base, struct err *err,
 
 	if (!subject)
 		return err_set(err, -ENODATA,
-			       "unknown: nothing fired, the dump was requested by hand: -i DUMP "
-			       "--tid TID asks about a task");
+			       "unknown: no rule fired, the dump was requested by hand: ask about "
+			       "a task with -i DUMP --tid TID");
 	if (why__new(&w))
 		return err_set(err, -ENOMEM, "out of memory");
 	question_of_trigger(manifest, t, &q);

@@ -122,7 +122,7 @@ int why_text__answer(struct buf *b, const struct why *w, const struct why_verdic
 	if (add_fitting(&t, screen->lines > taken ? screen->lines - taken : 1))
 		return -ENOMEM;
 	if (t.left_out)
-		return buf__printf(b, "          and %zu smaller: -v has them\n", t.left_out);
+		return buf__printf(b, "          and %zu smaller: -v shows them\n", t.left_out);
 	return 0;
 }
 

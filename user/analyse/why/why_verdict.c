@@ -20,27 +20,23 @@ static const struct {
 	[MISSING_AFTER] = { "after", "the recording ends earlier" },
 	[MISSING_TASK] = { "task", "no event of that task was recorded" },
 	[MISSING_LOST] = { "lost", "records were lost: a larger ring would hold them" },
-	[MISSING_HIDDEN] = { "hidden",
-			     "it was switched in or woken, and no event was recorded of it" },
-	[MISSING_WAKING] = { "waking",
-			     "who woke it was not recorded: -e sched:sched_waking -g of all tasks "
-			     "(-a) would tell" },
+	[MISSING_HIDDEN] = { "hidden", "its switch or wakeup was not recorded" },
+	[MISSING_WAKING] = { "waking", "its waker was not recorded: record -e sched:sched_waking "
+				       "-g of all tasks (-a)" },
 	[MISSING_STACK] = { "interrupt",
-			    "it was woken from an interrupt: which, -g at sched:sched_waking "
-			    "would tell, and names of the kernel's functions" },
-	[MISSING_NOT_OVER] = { "not-over", "it had not ended when the recording did" },
-	[MISSING_IDLE] = { "idle", "it could have run, and its CPU idled" },
-	[MISSING_QUOTA] = { "quota", "it could have run; by its stack, its cgroup had used up its "
-				     "CPU quota, or others "
-				     "came first: cpu.stat of the cgroup tells" },
-	[MISSING_CPU] = { "cpu", "who ran on its CPU was not recorded" },
-	[MISSING_REQUEST] = { "request", "who sent the request that it waited for was not "
-					 "recorded: a larger ring "
-					 "would hold it" },
-	[MISSING_OWNER] = { "owner", "who had that lock was not recorded" },
-	[MISSING_HELD] = { "held", "what kept its request from the device was not recorded: "
-				   "-e sched:sched_waking -g of all tasks (-a) would tell" },
-	[MISSING_DEPTH] = { "depth", "more tasks woke one another than are followed" },
+			    "an unknown interrupt woke it: record -e sched:sched_waking -g, with "
+			    "the names of kernel functions" },
+	[MISSING_NOT_OVER] = { "not-over", "it had not ended when the recording ended" },
+	[MISSING_IDLE] = { "idle", "it was runnable, and its CPU was idle" },
+	[MISSING_QUOTA] = { "quota", "it was runnable; by its stack, its cgroup had used up its "
+				     "CPU quota, or others ran first: see cpu.stat of the cgroup" },
+	[MISSING_CPU] = { "cpu", "the task that ran on its CPU was not recorded" },
+	[MISSING_REQUEST] = { "request", "the sender of the request that it waited for was not "
+					 "recorded: a larger ring would hold it" },
+	[MISSING_OWNER] = { "owner", "the lock's owner was not recorded" },
+	[MISSING_HELD] = { "held", "what delayed its request before the device was not recorded: "
+				   "record -e sched:sched_waking -g of all tasks (-a)" },
+	[MISSING_DEPTH] = { "depth", "the chain of wakeups is too long to follow" },
 };
 
 const char *why_missing__text(enum why_missing m)
@@ -157,7 +153,7 @@ static int end_in_queue(struct why_verdict *v, const struct why *w, const struct
 				  most->key.number, q->tasks,
 				  q->alike > 1 ? "those named" : "the first of them", name,
 				  (int)(100 * (q->alike > 1 ? q->alike_ns : most->ns) / q->ns),
-				  most->idle_ns > most->ns / 2 ? ", while another CPU idled" : "")
+				  most->idle_ns > most->ns / 2 ? ", while another CPU was idle" : "")
 		       ?: why_verdict__add_left(&v->text, most);
 }
 
@@ -341,15 +337,15 @@ static int add_rank(struct buf *b, int32_t of_who, int32_t of_task)
 	if (of_who < of_task)
 		return buf__printf(b, " (nice %d, before nice %d)", of_who - 120, of_task - 120);
 	if (of_who > of_task)
-		return buf__add_str(b, " (of lower priority: the scheduler's choice)");
-	return buf__add_str(b, " (of the same priority)");
+		return buf__add_str(b, " (lower priority: the scheduler's choice)");
+	return buf__add_str(b, " (same priority)");
 }
 
 int why_verdict__add_left(struct buf *b, const struct why_node *n)
 {
 	if (!n->key.soft)
 		return 0;
-	return buf__printf(b, "; it had to leave CPU %u, which went off line", n->key.soft - 1);
+	return buf__printf(b, "; it had to leave CPU %u, which went offline", n->key.soft - 1);
 }
 
 static const char *softirq_name(uint32_t vector)
@@ -363,16 +359,16 @@ static const char *softirq_name(uint32_t vector)
 /* Another CPU idled meanwhile. */
 static int add_idle(struct buf *b, const struct why *w, const struct why_node *n)
 {
-	int err = buf__printf(b, ", while CPU %u idled: ", n->idle_cpu);
+	int err = buf__printf(b, ", while CPU %u was idle: ", n->idle_cpu);
 
 	switch (why__affinity_of(w, n->key.tid)) {
 	case WHY_AFFINITY_ONE:
-		return err ?: buf__printf(b, "it may run on CPU %u only", n->key.number);
+		return err ?: buf__printf(b, "it may run only on CPU %u", n->key.number);
 	case WHY_AFFINITY_SEVERAL:
-		return err ?: buf__add_str(b, "it may run on others, and was not moved");
+		return err ?: buf__add_str(b, "it may run on others, but was not moved");
 	default:
 		return err
-			       ?: buf__printf(b, "it may run on CPU %u only, or was not moved",
+			       ?: buf__printf(b, "it may run only on CPU %u, or was not moved",
 					      n->key.number);
 	}
 }
@@ -383,7 +379,7 @@ static int add_behalf(struct buf *b, const struct why *w, const struct why_key *
 	char name[VERDICT_NAME];
 
 	return k->sender
-		       ? buf__printf(b, ", given work by %s", why_verdict__name(w, k->sender, name))
+		       ? buf__printf(b, ", on behalf of %s", why_verdict__name(w, k->sender, name))
 		       : 0;
 }
 
@@ -412,7 +408,7 @@ static int add_ran(struct buf *b, const struct why *w, const struct why_node *n)
 			best = &n->functions[i];
 	if (err || !best->samples)
 		return err ?: add_behalf(b, w, &n->key);
-	err = buf__add_str(b, ", most in ") ?: add_function(b, best->name);
+	err = buf__add_str(b, ", mostly in ") ?: add_function(b, best->name);
 	if (!err && best->call && strcmp(best->call, best->name))
 		err = buf__add_str(b, " (") ?: add_function(b, best->call) ?: buf__add_str(b, ")");
 	return err ?: add_behalf(b, w, &n->key);
@@ -423,14 +419,14 @@ static int add_stopped(struct buf *b, const struct why *w, const struct why_key 
 	char a[VERDICT_NAME], c[VERDICT_NAME];
 
 	if (k->sender)
-		return buf__printf(b, "was stopped by a signal of %s, until %s continued it",
+		return buf__printf(b, "was stopped by a signal from %s, until %s continued it",
 				   why_verdict__name(w, k->sender, a),
 				   why_verdict__name(w, k->who, c));
 	if (!k->who)
 		return buf__add_str(b, "was stopped by a signal");
 	return buf__printf(b,
-			   "was stopped by a signal (of whom, signal:signal_generate would tell), "
-			   "until %s continued it",
+			   "was stopped by a signal (record signal:signal_generate for its "
+			   "sender), until %s continued it",
 			   why_verdict__name(w, k->who, a));
 }
 
@@ -439,14 +435,13 @@ static int add_request(struct buf *b, const struct why_node *n, why_duration_fn 
 	char queue[32], device[32];
 
 	if (!n->dev)
-		return buf__add_str(b, ", until a request to a device had ended");
-	return buf__printf(
-		b,
-		", until a request to device %u:%u had ended (sector %llu, %s in the queue, "
-		"%s in the device)",
-		n->dev >> 20, n->dev & 0xfffff, (unsigned long long)n->sector,
-		duration(n->queued_ns, queue, sizeof(queue)),
-		duration(n->device_ns, device, sizeof(device)));
+		return buf__add_str(b, ", until a request to a device completed");
+	return buf__printf(b,
+			   ", until a request to device %u:%u completed (sector %llu, %s in the "
+			   "queue, %s in the device)",
+			   n->dev >> 20, n->dev & 0xfffff, (unsigned long long)n->sector,
+			   duration(n->queued_ns, queue, sizeof(queue)),
+			   duration(n->device_ns, device, sizeof(device)));
 }
 
 /* What it waits for: the lock, if its kind says more than that of the wait. "": unknown. */
@@ -463,16 +458,15 @@ static int add_spun(struct buf *b, const struct why *w, const struct why_key *k)
 {
 	const char *kind = waited_for(k);
 	char name[VERDICT_NAME];
-	int err = buf__printf(b, "tried to get %s", *kind ? kind : "a lock of the kernel")
+	int err = buf__printf(b, "tried to take %s", *kind ? kind : "a lock of the kernel")
 			  ?: add_place(b, k);
 
 	if (err || !k->who)
 		return err ?: buf__printf(b, ": %s", why_missing__text(MISSING_OWNER));
 	why_verdict__name(w, k->who, name);
 	if (k->number) /* as recorded */
-		return buf__printf(b, " while %s had it", name);
-	return buf__printf(b, " while %s had it, which was the only one that ran all that time",
-			   name);
+		return buf__printf(b, " while %s held it", name);
+	return buf__printf(b, " while %s held it: no other task ran all that time", name);
 }
 
 static int add_served(struct buf *b, const struct why *w, const struct why_node *n)
@@ -481,26 +475,25 @@ static int add_served(struct buf *b, const struct why *w, const struct why_node 
 	char name[VERDICT_NAME];
 
 	return buf__printf(b, "device %u:%u worked for %s", k->number >> 20, k->number & 0xfffff,
-			   !k->who	      ? "one that was not recorded"
+			   !k->who	      ? "a task that was not recorded"
 			   : k->who == k->tid ? "its own requests"
 					      : why_verdict__name(w, k->who, name));
 }
 
 static int add_held(struct buf *b, const struct why_key *k)
 {
-	return buf__printf(
-		b,
-		"its request was kept from device %u:%u: a cgroup's limit (io.max, blkio) "
-		"let it wait",
-		k->number >> 20, k->number & 0xfffff);
+	return buf__printf(b,
+			   "its request waited before device %u:%u: a cgroup's limit (io.max, "
+			   "blkio) delayed it",
+			   k->number >> 20, k->number & 0xfffff);
 }
 
 static int add_reclaim(struct buf *b, const struct why_key *k)
 {
-	return buf__add_str(b, k->soft ? "searched for memory, because its cgroup was at its limit "
-					 "(memory.max, memory.high)"
-				       : "searched for memory, because the machine had too little "
-					 "that was free");
+	return buf__add_str(
+		b, k->soft ? "reclaimed memory, because its cgroup was at its limit (memory.max, "
+			     "memory.high)"
+			   : "reclaimed memory, because the machine had too little free memory");
 }
 
 /* Who had the lock when the wait began */
@@ -510,7 +503,7 @@ static int add_owner(struct buf *b, const struct why *w, const struct why_key *k
 
 	if (!k->sender || k->context == WAKE_OWNER || k->sender == k->who) /* named below */
 		return 0;
-	return buf__printf(b, ", which %s had when it began",
+	return buf__printf(b, ", which %s held when the wait began",
 			   why_verdict__name(w, k->sender, name));
 }
 
@@ -534,19 +527,20 @@ static int add_waited(struct buf *b, const struct why *w, const struct why_node 
 		return err;
 	switch (k->context) {
 	case WAKE_TIMER:
-		return buf__add_str(b, k->kind == WAIT_SLEEP
-					       ? ": by its own decision"
-					       : ", until its time limit ended that: nobody came");
+		return buf__add_str(
+			b, k->kind == WAIT_SLEEP
+				   ? ": it chose to sleep"
+				   : ", until its timeout expired: nothing woke it earlier");
 	case WAKE_BLOCK:
 		return add_request(b, n, duration);
 	case WAKE_NET:
 		return buf__add_str(
-			b, ", until something came from the network: the answer lies outside "
-			   "of this machine");
+			b,
+			", until data came from the network: the cause lies outside this machine");
 	case WAKE_OWNER:
-		return buf__printf(b, ", which %s has", why_verdict__name(w, k->who, name));
+		return buf__printf(b, ", which %s holds", why_verdict__name(w, k->who, name));
 	case WAKE_SIGNAL:
-		return buf__printf(b, ", until a signal of %s ended that",
+		return buf__printf(b, ", until a signal from %s ended the wait",
 				   why_verdict__name(w, k->who, name));
 	default:
 		return k->who ? buf__printf(b, ", until woken by %s%s",
@@ -559,9 +553,9 @@ static int add_waited(struct buf *b, const struct why *w, const struct why_node 
 static int add_interrupt(struct buf *b, const struct why_key *k)
 {
 	if (!k->soft && k->number == UINT32_MAX)
-		return buf__add_str(b, "was interrupted by several lines");
+		return buf__add_str(b, "was interrupted by several IRQs");
 	if (!k->soft)
-		return buf__printf(b, "was interrupted by line %u", k->number);
+		return buf__printf(b, "was interrupted by IRQ %u", k->number);
 	return buf__printf(b, "was interrupted by softirq %s", softirq_name(k->number));
 }
 
