@@ -287,7 +287,7 @@ static int run_loaded_daemon(struct loaded *l, int ready_fd)
 
 	if (n > 0)
 		program[n] = '\0';
-	log_setup(LOG_INFO, true);
+	log_setup(LOG_LEVEL_INFO, true);
 	status = daemon__run(&opts, TAKE_PTR(l->rs), TAKE_PTR(l->plan), l->tracefs, report_ready,
 			     &note);
 	loaded__free(l);

@@ -13,7 +13,7 @@ static int run_logged(const struct run_opts *opts)
 	if (!run_args__log_to(opts->log, &log))
 		return RUN_EXIT_NOT_RECORDED;
 	if (opts->quiet)
-		log_setup(LOG_WARN, false);
+		log_setup(LOG_LEVEL_WARN, false);
 	if (log)
 		setvbuf(log, NULL, _IOLBF, 0); /* so that the log can be followed */
 	status = run__run(opts);

@@ -5,7 +5,7 @@
 
 #include "common/log.h"
 
-static enum log_level max_level = LOG_INFO;
+static enum log_level max_level = LOG_LEVEL_INFO;
 static bool with_time;
 static FILE *out; /* NULL: standard error */
 

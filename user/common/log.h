@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
 /*
  * Drop lines above level @max. @timestamps: lines begin with local time and level, for the file of
@@ -22,9 +22,9 @@ void log_line(enum log_level level, const char *fmt, ...) __attribute__((format(
 /* Write several complete lines, such as those of diags__format(). */
 void log_text(const char *text);
 
-#define log_error(...) log_line(LOG_ERROR, __VA_ARGS__)
-#define log_warn(...)  log_line(LOG_WARN, __VA_ARGS__)
-#define log_info(...)  log_line(LOG_INFO, __VA_ARGS__)
-#define log_debug(...) log_line(LOG_DEBUG, __VA_ARGS__)
+#define log_error(...) log_line(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warn(...)  log_line(LOG_LEVEL_WARN, __VA_ARGS__)
+#define log_info(...)  log_line(LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_debug(...) log_line(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
 #endif

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <limits.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -14,7 +18,6 @@
 #include "common/log.h"
 #include "common/printable.h"
 #include "common/rights.h"
-#include "daemon/base_watch.h"
 #include "daemon/confine.h"
 #include "daemon/daemon_core.h"
 #include "daemon/location.h"
@@ -193,6 +196,68 @@ static int open_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
+/* ---- the base ---- */
+
+/*
+ * Have the removal of the base, its lock and its socket noticed: commands could no longer reach us
+ * then, and a second daemon could start. Call it once these files exist. Returns a descriptor, owned
+ * by the caller, or negative errno.
+ */
+static int open_base_watch(const char *base)
+{
+	int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), code;
+
+	if (fd >= 0 && inotify_add_watch(fd, base,
+					 IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF |
+						 IN_ONLYDIR | IN_DONT_FOLLOW) < 0) {
+		code = -errno;
+		close(fd);
+		return code;
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+static bool base_is_lost(const struct inotify_event *e)
+{
+	if (e->mask & (IN_DELETE_SELF | IN_MOVE_SELF))
+		return true;
+	return e->len && (strcmp(e->name, "lock") == 0 || strcmp(e->name, "control") == 0);
+}
+
+/* True: one of these files is gone; its path is in @ret. */
+static bool base_watch_lost(int fd, const char *base, char *ret, size_t size)
+{
+	char buf[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	const struct inotify_event *e;
+	bool lost = false;
+	ssize_t n;
+
+	while ((n = read(fd, buf, sizeof(buf))) > 0) {
+		for (const char *p = buf; p < buf + n; p += sizeof(*e) + e->len) {
+			e = (const void *)p;
+			if (lost || !base_is_lost(e))
+				continue;
+			lost = true;
+			snprintf(ret, size, "%s%s%s", base, e->len ? "/" : "",
+				 e->len ? e->name : "");
+		}
+	}
+	return lost;
+}
+
+/* Report it to the system's log, too, as our own log may have been in the base. */
+static void on_base_event(struct daemon *d)
+{
+	char gone[PATH_MAX + 16];
+
+	if (d->stop || !base_watch_lost(d->base_watch, d->base.path, gone, sizeof(gone)))
+		return;
+	log_error("%s was removed: recording ends, since no command can reach the daemon", gone);
+	syslog(LOG_DAEMON | LOG_ERR, "frbpf: %s was removed: recording ends", gone);
+	snprintf(d->stopped_by, sizeof(d->stopped_by), "as its base was removed");
+	d->stop = true;
+}
+
 /* ---- life ---- */
 
 static int start_recording(struct daemon *d, const struct ruleset *rs, struct err *err)
@@ -256,7 +321,7 @@ static int open_loop(struct daemon *d, struct err *err)
 	if (!code && d->opts->explainer)
 		code = watch_fd(d, explainer__fd(d->opts->explainer));
 	if (!code)
-		d->base_watch = base_watch__open(d->base.path);
+		d->base_watch = open_base_watch(d->base.path);
 	code = code ?: d->base_watch < 0 ? d->base_watch : watch_fd(d, d->base_watch);
 	return code ? err_set(err, code, "epoll: %s", strerror(-code)) : 0;
 }
@@ -370,19 +435,6 @@ static int timeout_ms(uint64_t ns)
 	if (ns == UINT64_MAX)
 		return -1;
 	return ns / NSEC_PER_MSEC < (uint64_t)day ? (int)(ns / NSEC_PER_MSEC) + 1 : day;
-}
-
-/* The base is gone: no command can reach us, and our log may be gone with it. */
-static void on_base_event(struct daemon *d)
-{
-	char gone[PATH_MAX + 16];
-
-	if (d->stop || !base_watch__lost(d->base_watch, d->base.path, gone, sizeof(gone)))
-		return;
-	log_error("%s was removed: recording ends, since no command can reach the daemon", gone);
-	base_watch__report(gone);
-	snprintf(d->stopped_by, sizeof(d->stopped_by), "as its base was removed");
-	d->stop = true;
 }
 
 static void serve_events(struct daemon *d)

@@ -530,7 +530,7 @@ void rulebook__load_again(struct rulebook *b)
 	int err = rulebook__load(b, b->path, &text);
 
 	if (text.len)
-		log_line(err ? LOG_ERROR : LOG_WARN, "%s:\n%s", b->words, text.data);
+		log_line(err ? LOG_LEVEL_ERROR : LOG_LEVEL_WARN, "%s:\n%s", b->words, text.data);
 	buf__free(&text);
 }
 
