@@ -9,9 +9,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "dump/dump_file.h"
-#include "dump/file_events.h"
-#include "dump/file_features.h"
+#include "dump/file_parts.h"
 #include "dump/plain_file.h"
 #include "dump/window/markers.h"
 #include "dump/window/page_set.h"
@@ -302,7 +300,7 @@ static void set_result(struct plain_file *f, struct dump_result *ret)
 int plain_file__close(struct plain_file *f, struct incident *inc, struct err *err,
 		      struct dump_result *ret)
 {
-	int code = inc ? dump_file__name(f->env, inc, f->session, ret, err) : 0;
+	int code = inc ? dump__name_file(f->env, inc, f->session, ret, err) : 0;
 
 	code = code ?: add_names(f, err);
 	if (!code && inc)
