@@ -6,9 +6,9 @@
 
 #include "common/log.h"
 #include "daemon/incident_pool.h"
-#include "dump/window/moves.h"
 #include "dump/incident/stack_frames.h"
 #include "dump/incident/user_names.h"
+#include "dump/window/contradiction.h"
 #include "rules/units.h"
 
 /*

@@ -33,4 +33,7 @@ int contradiction__look(struct incident *inc, const struct session *s, struct pa
  */
 void contradiction__look_merged(struct incident *inc);
 
+struct task_moves; /* what was kept */
+void moves__free(struct task_moves *moves);
+
 #endif
