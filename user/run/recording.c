@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,10 +7,14 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/printable.h"
 #include "daemon/parts.h"
 #include "examine/examiner.h"
-#include "run/incident_note.h"
+#include "rules/units.h"
 #include "run/recording.h"
+
+/* The reason of a dump that no rule caused */
+#define LAST_WINDOW_REASON "the last window of the run"
 
 struct recording {
 	struct recording_opts opts;
@@ -19,6 +24,145 @@ struct recording {
 	uint64_t started;
 	bool rest_only; /* the dump by hand is only for comparison */
 };
+
+/* ---- copies of incidents in the outcome, which outlives them ---- */
+
+static struct run_incident *find_incident(const struct outcome *o, uint64_t number)
+{
+	for (size_t i = 0; i < o->n_incidents; i++) {
+		if (o->incidents[i].number == number)
+			return &o->incidents[i];
+	}
+	return NULL;
+}
+
+static struct run_incident *note_incident(struct outcome *o, const struct incident *inc)
+{
+	struct run_incident *v, *new;
+
+	v = reallocarray(o->incidents, o->n_incidents + 1, sizeof(*v));
+	if (!v)
+		return NULL;
+	o->incidents = v;
+	new = &v[o->n_incidents++];
+	*new = (struct run_incident){ .number = inc->number, .last = inc->manual };
+	snprintf(new->name, sizeof(new->name), "%s", inc->name);
+	return new;
+}
+
+static int take_dump_file(struct run_incident *to, const struct dump_result *res, const char *base)
+{
+	struct run_file *v = reallocarray(to->files, to->n_files + 1, sizeof(*v)), *f;
+
+	if (!v)
+		return -ENOMEM;
+	to->files = v;
+	f = &v[to->n_files++];
+	*f = (struct run_file){ .session = strdup(res->session->name),
+				.start = res->start,
+				.end = res->end };
+	if (res->error)
+		f->error = strdup(res->error_text);
+	else if (asprintf(&f->path, "%s/session-%s/%s", base, res->session->name, res->file) < 0)
+		f->path = NULL;
+	return f->session && (f->path || f->error) ? 0 : -ENOMEM;
+}
+
+static void take_trigger(struct run_incident *to, const struct incident *inc,
+			 const struct incident_trigger *it, bool merged)
+{
+	const struct frbpf_trigger *t = &it->t;
+	struct run_trigger *r;
+
+	if (!it->rule) /* requested by hand */
+		return;
+	r = &to->triggers[to->n_triggers++];
+	*r = (struct run_trigger){
+		.rule = it->rule - inc->active->rules->rules,
+		.time = t->time,
+		.value = t->value,
+		.threshold = t->threshold,
+		.pid = t->subject.pid,
+		.tid = t->subject.tid,
+		.merged = merged,
+		.contradicted = it->contradicted != 0,
+	};
+	memcpy(r->comm, t->subject.comm, FRBPF_COMM_LEN);
+	memcpy(r->process, t->subject.process, FRBPF_COMM_LEN);
+}
+
+/*
+ * Note the files of @inc as outcome.rest: they are only for comparison, not an incident of the run.
+ * 0 or -ENOMEM.
+ */
+static int take_rest_files(struct outcome *o, const struct incident *inc, const char *base)
+{
+	int err = 0;
+
+	o->rest.last = true;
+	for (size_t i = 0; !err && i < INCIDENT_SESSIONS_MAX; i++) {
+		if (inc->results[i].session)
+			err = take_dump_file(&o->rest, &inc->results[i], base);
+	}
+	return err;
+}
+
+/*
+ * Note @inc, whose files are complete. Call it again when more triggers were merged into it. @base:
+ * the path with its files. 0 or -ENOMEM.
+ */
+static int take_incident(struct outcome *o, const struct incident *inc, const char *base)
+{
+	size_t n_merged = __atomic_load_n(&inc->n_merged, __ATOMIC_ACQUIRE);
+	struct run_incident *to = find_incident(o, inc->number);
+	bool first = !to;
+	int err = 0;
+
+	to = to ?: note_incident(o, inc);
+	if (!to)
+		return -ENOMEM;
+	for (size_t i = 0; first && !err && i < INCIDENT_SESSIONS_MAX; i++) {
+		if (inc->results[i].session)
+			err = take_dump_file(to, &inc->results[i], base);
+	}
+	free(to->triggers);
+	to->n_triggers = 0;
+	to->triggers = calloc(inc->n_triggers + n_merged + 1, sizeof(*to->triggers));
+	if (!to->triggers)
+		return -ENOMEM;
+	for (size_t i = 0; i < inc->n_triggers; i++)
+		take_trigger(to, inc, &inc->triggers[i], false);
+	for (size_t i = 0; i < n_merged; i++)
+		take_trigger(to, inc, &inc->merged[i], true);
+	to->more_triggers = inc->more_merged;
+	return err;
+}
+
+/* Log what fired incident @number, and which files were not written. */
+static void log_incident_note(const struct outcome *o, uint64_t number)
+{
+	const struct run_incident *inc = find_incident(o, number);
+	char value[32], comm[FRBPF_COMM_LEN + 1];
+
+	if (inc->n_triggers) {
+		const struct run_trigger *t = &inc->triggers[0];
+		const struct run_rule *rule = &o->rules[t->rule];
+
+		snprintf(comm, sizeof(comm), "%s", t->comm);
+		units__format_duration(t->value, value, sizeof(value));
+		log_info("rule %s fired%s: %s: %s%s%s (pid %u, tid %u), incident %s", rule->name,
+			 t->contradicted ? ", but the recording contradicts it" : "", rule->when,
+			 rule->is_event ? "" : value, rule->is_event ? "" : " by ",
+			 make_printable(comm), t->pid, t->tid, inc->name);
+	}
+	for (size_t i = 0; i < inc->n_files; i++) {
+		if (inc->files[i].error)
+			log_error("incident %s: session '%s' has no file: %s", inc->name,
+				  inc->files[i].session, inc->files[i].error);
+	}
+}
+
+/* ---- life ---- */
 
 static int put_in_force(struct recording *r, struct run_rules *rules, struct err *err)
 {
@@ -121,16 +265,16 @@ static bool on_incident(struct incident *inc, bool first, void *arg)
 	parts__name_incident(&r->parts, inc);
 	if (inc->manual && r->rest_only) {
 		base_dir__drop_draft(r->opts.base, inc->name);
-		if (first && incident_note__take_rest(r->opts.outcome, inc, r->opts.base->path))
+		if (first && take_rest_files(r->opts.outcome, inc, r->opts.base->path))
 			log_warn("incidents are not compared with the rest of the run: out of "
 				 "memory");
 		return true;
 	}
 	code = parts__save_incident(&r->parts, inc);
-	if (incident_note__take(r->opts.outcome, inc, r->opts.base->path))
+	if (take_incident(r->opts.outcome, inc, r->opts.base->path))
 		log_error("incident %s is not in the summary: out of memory", inc->name);
 	else if (first)
-		incident_note__log(r->opts.outcome, inc->number);
+		log_incident_note(r->opts.outcome, inc->number);
 	return code == 0;
 }
 
@@ -187,7 +331,7 @@ static void dump_last(struct recording *r, bool last)
 	uint64_t all = active_set__all_sessions(recorder__active_set(r->parts.recorder));
 
 	r->rest_only = !last;
-	if (recorder__dump(r->parts.recorder, all, INCIDENT_NOTE_LAST) < 0 && last)
+	if (recorder__dump(r->parts.recorder, all, LAST_WINDOW_REASON) < 0 && last)
 		log_warn("too many dumps are in progress: that of the last window is skipped");
 }
 

@@ -20,7 +20,6 @@
 #include "run/findings.h"
 #include "run/folder.h"
 #include "run/hot_stacks.h"
-#include "run/incident_note.h"
 #include "run/recording.h"
 #include "run/report/report.h"
 #include "run/run.h"
