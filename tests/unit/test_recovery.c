@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
+#include "dump/base/base_scan.h"
 #include "dump/base/recovery.h"
-#include "dump/base/removal_log.h"
 #include "perfdata/marker.h"
 #include "temp_tree.h"
 #include "writer_fixture.h"

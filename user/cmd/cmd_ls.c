@@ -8,7 +8,7 @@
 #include "cmd/json_fields.h"
 #include "common/buf.h"
 #include "common/log.h"
-#include "dump/base/removal_log.h"
+#include "dump/base/base_scan.h"
 #include "rules/units.h"
 
 /* Groups incidents by the verdict of `frbpf why`: few lines for many dumps. */

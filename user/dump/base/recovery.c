@@ -13,7 +13,6 @@
 #include "dump/base/base_scan.h"
 #include "dump/base/manifest.h"
 #include "dump/base/recovery.h"
-#include "dump/base/removal_log.h"
 #include "perfdata/marker.h"
 
 #define DRAFT_MAX (16 << 20)

@@ -8,7 +8,6 @@
 #include "dump/base/base_clock.h"
 #include "dump/base/base_scan.h"
 #include "dump/base/manifest.h"
-#include "dump/base/removal_log.h"
 #include "dump/base/retention.h"
 #include "rules/units.h"
 
