@@ -15,6 +15,7 @@
 #include "cmd/json_fields.h"
 #include "common/cleanup.h"
 #include "common/cpus.h"
+#include "common/heap.h"
 #include "common/landlock.h"
 #include "common/printable.h"
 #include "common/realtime.h"
@@ -201,6 +202,7 @@ static void examine_rules(const struct examination *e)
 	struct err err = { 0 };
 	struct detectors *d;
 
+	heap__begin_load();
 	if (!examiner__new(&examiner))
 		probe_reader__use(examiner);
 	if (detectors__open(&err, &d)) {

@@ -15,6 +15,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/heap.h"
 #include "common/log.h"
 #include "common/printable.h"
 #include "common/rights.h"
@@ -25,8 +26,7 @@
 #include "dump/base/recovery.h"
 #include "rules/units.h"
 
-#define ARENAS_MAX  4		 /* of malloc() */
-#define MAPPED_FROM (128 * 1024) /* bytes: larger blocks of malloc() are mappings of their own */
+#define ARENAS_MAX 4 /* of malloc() */
 
 /* ---- incidents ---- */
 
@@ -391,12 +391,7 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 	 * no other thread uses
 	 */
 	mallopt(M_ARENA_MAX, ARENAS_MAX);
-	/*
-	 * fixed, since by default the threshold grows to the largest freed block. Blocks of the
-	 * side band would then be in heaps, among small ones. Heaps are locked, so MADV_DONTNEED
-	 * fails and they never shrink.
-	 */
-	mallopt(M_MMAP_THRESHOLD, MAPPED_FROM);
+	heap__begin_load();
 	code = proxies__new(err, &d->proxies);
 	code = code ?: rights__keep_recorder(); /* before threads: each has its own */
 	if (code && !err->msg[0])

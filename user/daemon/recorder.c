@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/heap.h"
 #include "daemon/recorder_core.h"
 #include "rules/units.h"
 
@@ -164,12 +165,14 @@ int recorder__put_in_force(struct recorder *r, struct active_set *g, struct err 
 	const struct ruleset *rs = g->rules;
 	int code;
 
+	heap__begin_load();
 	offer_active_set(r, g);
 	code = detectors__update(r->detectors, rs->rules, rs->n_rules, g->slots, err);
 	if (code)
 		withdraw_offered(r);
 	else
 		commit_offered(r);
+	heap__end_load(); /* before mlockall(), which keeps what is free, too */
 	/* Keep what the real-time threads touch in memory. Not an error if it is refused. */
 	mlockall(MCL_CURRENT | MCL_ONFAULT);
 	return code;

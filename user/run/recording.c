@@ -6,6 +6,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/heap.h"
 #include "common/log.h"
 #include "common/printable.h"
 #include "daemon/parts.h"
@@ -241,6 +242,7 @@ int recording__open(const struct recording_opts *opts, struct run_rules *rules, 
 	r->values = TAKE_PTR(rules->values);
 	if (opts->examiner)
 		examiner__resume(opts->examiner);
+	heap__begin_load();
 	code = parts__open(&parts, &rules->rs->daemon, err, &r->parts);
 	code = code ?: run_target__confine(opts->target, r->parts.detectors, err);
 	code = code ?: put_in_force(r, rules, err);
