@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Causes in memory, in locks of the kernel, and in interrupts of a program. */
+/* Causes in memory, in kernel locks, and in interrupts. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -150,7 +150,7 @@ static void run_command(const char *command)
 
 static struct slow_disk disk;
 
-/* Mounts that remain after a signal end with the mount namespace. */
+/* If a signal ends the program, its mounts end with the mount namespace. */
 static void disk_free(void)
 {
 	*disk.pace = 0;

@@ -28,14 +28,14 @@ struct stage {
 	atomic_int next;  /* of culprits */
 	atomic_bool stop;
 	char *memory;
-	bool others_idle; /* the other CPUs idled meanwhile, which the answer should say */
+	bool others_idle; /* the other CPUs were idle, which the answer should say */
 	volatile pid_t subject, culprit, culprits[EQUALS];
 	uint64_t from, to;
 };
 
 uint64_t now_ns(void);
 pid_t my_tid(void);
-/* End the program: it failed; or this machine cannot do it, with the reason. */
+/* End the program: die() after a failure, not_here() if this machine cannot provoke the cause. */
 void die(const char *what) __attribute__((noreturn));
 void not_here(const char *what) __attribute__((noreturn));
 

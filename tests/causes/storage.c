@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Causes in file systems, in disks, and by others who use the same disk. */
+/* Causes in file systems and disks, and by other users of the same disk. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -13,7 +13,7 @@
 
 #include "stage.h"
 
-/* ---- locks: what does their owner do meanwhile? ---- */
+/* ---- locks, by what their owner does meanwhile ---- */
 
 static void *owner_sleeps(void *arg)
 {
@@ -122,7 +122,7 @@ static void inversion(struct stage *s)
 {
 	pthread_t h = start(hog, s), o = start(preempted_owner, s);
 
-	real_time(20); /* so that it waits for the lock and for nothing else */
+	real_time(20); /* so that it waits only for the lock */
 	wait_phase(s, 1);
 	begin(s);
 	pthread_mutex_lock(&s->lock);

@@ -5,7 +5,7 @@
 
 #include "rules/app_message.h"
 
-/* What is promised of an accepted message, and of the position of an error. */
+/* Check what the parser guarantees for an accepted message, and for the position of an error. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct app_message m;

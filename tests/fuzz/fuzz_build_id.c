@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ELF notes come from files that anybody can make and map. */
+/* ELF notes come from untrusted files: anybody can make and map one. */
 #include <assert.h>
 #include <errno.h>
 

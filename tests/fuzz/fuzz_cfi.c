@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Call frame information comes from programs of anybody. */
+/* Call frame information comes from untrusted programs. */
 #include <assert.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Anybody may have made the programs that are read. */
+/* The programs that are read are untrusted. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names of functions come from programs of anybody. */
+/* Names of functions come from untrusted programs. */
 #include <assert.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Texts from outside in reports: they cannot imitate our own text, and the result is UTF-8. */
+/* Untrusted texts in reports cannot imitate our own text, and the result is UTF-8. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static void check(int (*fn)(struct buf *b, const char *s), const char *text, con
 
 		if (c < ' ' || c == 0x7f || strchr(never, c))
 			abort();
-		if (c >= 0xf5 || c == 0xc0 || c == 0xc1) /* in no UTF-8 */
+		if (c >= 0xf5 || c == 0xc0 || c == 0xc1) /* never in UTF-8 */
 			abort();
 	}
 	buf__free(&b);

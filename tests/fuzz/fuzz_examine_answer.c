@@ -5,7 +5,7 @@
 
 #include "examine/message.h"
 
-/* The same for a request, which opener and parser get. */
+/* Check the same for a request, which the opener and the parser get. */
 static void check_request(const uint8_t *data, size_t size)
 {
 	static struct examine_request r;
@@ -20,7 +20,7 @@ static void check_request(const uint8_t *data, size_t size)
 		abort();
 }
 
-/* What is promised of an accepted answer: the parser may have been taken over. */
+/* Check what is guaranteed for an accepted answer: an attacker may control the parser. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct examine_request request = { .number = 1, .n_places = 3 };

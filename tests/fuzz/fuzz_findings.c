@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The answer of the process that reads a run's dumps: it may have been taken over. */
+/* The answer of the process that reads the dumps of a run: an attacker may control it. */
 #include <assert.h>
 #include <jansson.h>
 #include <stdlib.h>

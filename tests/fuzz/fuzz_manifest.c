@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Manifests that `frbpf show` and `ls` read: incidents are passed on, and have names that others
- * chose.
+ * Manifests that `frbpf show` and `ls` read. They are untrusted: people pass incidents on, and others
+ * choose names in them.
  */
 #include <getopt.h>
 #include <jansson.h>
@@ -12,7 +12,7 @@
 #include "daemon/confine.h"
 #include "fuzz_folder.h"
 
-/* Instead of the library's function: the fuzzer writes files by itself. */
+/* Replaces the library's function: the fuzzer itself writes files. */
 int confine__reader(const int *keep, size_t n)
 {
 	(void)keep;
@@ -20,7 +20,7 @@ int confine__reader(const int *keep, size_t n)
 	return 0;
 }
 
-/* Instead of the library's function, too: sanitizers need much address space. */
+/* Replaces the library's function: sanitizers need much address space. */
 int limit__set(int resource, rlim_t max)
 {
 	return 0;
@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	json_t *json = json_loadb((const char *)data, size, 0, NULL);
 	int dir = fuzz_folder__open();
 
-	if (!json) /* a message of jansson: only an error is shown */
+	if (!json) /* the commands would only print an error of jansson */
 		return 0;
 	json_decref(json);
 	mkdirat(dir, "incidents", 0700);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A perf.data file of anybody: it is read to its end or refused with a message; all returned bytes
- * are readable; times rise.
+ * An untrusted perf.data file is read to its end or refused with a message. All returned bytes are
+ * readable, and times never decrease.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The answer of the process that reads a stranger's file: it may have been taken over. */
+/* The answer of the process that reads an untrusted file: an attacker may control it. */
 #include <assert.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A recording of anybody, for every source: reported events end after they begin, in the order of
- * time, and name existing fields only.
+ * An untrusted recording, for every source: reported events end after they begin, are in the order of
+ * time, and name only existing fields.
  */
 #include <stdio.h>
 #include <stdlib.h>

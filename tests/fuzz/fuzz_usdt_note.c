@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Notes of static probes come from files that anybody can make. */
+/* Notes of static probes come from untrusted files. */
 #include <assert.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The sources of pending events, for test_pending_cases.c: how a child of the test hangs in each of
- * them until it is let go, and how it is in them for a given time.
+ * The sources of pending events, for test_pending_cases.c: how a child of the test hangs in each
+ * one until it is released, and how it stays in one for a given time.
  */
 #ifndef TESTS_UNIT_PENDING_SOURCES_H
 #define TESTS_UNIT_PENDING_SOURCES_H
@@ -387,11 +387,11 @@ static inline void rest_on_disk(long ns)
 	rest_stopped(ns, read_next);
 }
 
-/* ---- searches for memory: they come to pages that are being written to such a disk ---- */
+/* ---- reclaim: it meets pages under writeback to such a disk ---- */
 
 static inline int fill_from(int disk, size_t size)
 {
-	static char buf[4096]; /* whoever reclaims takes many at once, so they must be small */
+	static char buf[4096]; /* small, because a task reclaims many pages at once */
 	int fd = open(disks.loop[disk].path, O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0)

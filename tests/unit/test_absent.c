@@ -26,8 +26,8 @@ static void call_once(struct findings *f, long arg)
 }
 
 /*
- * It fires once for each silence, from the load on; a reload begins no new silence. The task that
- * was heard last has ended.
+ * The rule fires once per silence, which may begin with the load; a reload begins no new silence.
+ * The task that made the last event has ended.
  */
 static void test_absent(void **state)
 {
@@ -61,7 +61,7 @@ static void test_absent(void **state)
 	munmap(f, sizeof(*f));
 }
 
-/* What a child did that calls again and again, under another name. */
+/* Results of a child that calls again and again, under another name. */
 struct beats {
 	uint64_t longest; /* silence, ns */
 	uint64_t n;
@@ -85,7 +85,7 @@ static int beat(void *arg)
 	return 0;
 }
 
-/* Events that do not meet the condition do not end a silence; those that do, leave none. */
+/* Only events that meet the condition end a silence. */
 static void test_absent_under_a_condition(void **state)
 {
 	struct beats *b = shared_memory(sizeof(*b));
@@ -116,7 +116,7 @@ static void test_absent_under_a_condition(void **state)
 		assert_int_equal(matched(d, slots[1]), 0);
 	b->enough = true;
 	assert_int_equal(await(pid), 0);
-	got = collect(d, LONG_MS); /* it has ended: nothing is heard of it any more */
+	got = collect(d, LONG_MS); /* it has ended and makes no more events */
 	assert_int_equal(got.last.rule_id, 11);
 	assert_int_equal(matched(d, slots[0]), 1);
 	detectors__free(d);
@@ -151,7 +151,7 @@ static int beat_at_the_moment(void *arg)
 	return 0;
 }
 
-/* The next beat comes after the threshold, or it is no silence. */
+/* A silence counts only if the next beat comes after the threshold. */
 static void assert_silence(const struct times *t, const struct frbpf_trigger *got, uint64_t loaded)
 {
 	uint64_t heard = got->time - got->value;
@@ -169,7 +169,7 @@ static void assert_silence(const struct times *t, const struct frbpf_trigger *go
 		assert_in_range(t->v[i].end, heard + got->threshold, UINT64_MAX);
 }
 
-/* No beat that is on its way is taken for absent, and no silence fires twice. */
+/* A beat that is under way is not taken for absent, and no silence fires twice. */
 static void test_the_very_moment(void **state)
 {
 	struct rule_conf rule = absent_rule(10, "absent(syscall:read) > 20ms", NULL);

@@ -109,7 +109,7 @@ static void garbage_is_survived(void **state)
 	close(pair[1]);
 }
 
-/* When nobody is left to serve, a server that dies is not replaced. */
+/* A server that dies after its last client has gone is not replaced. */
 static void ends_with_its_client(void **state)
 {
 	struct call_filter f;

@@ -298,7 +298,7 @@ static void test_other_machine(void **state)
 	series__free(&slower);
 }
 
-/* With runs in turns, the machine explains nothing and hides nothing visible. */
+/* When the runs alternate, a slower machine neither explains nor hides a slowdown. */
 static void test_pairs(void **state)
 {
 	const struct compare_opts paired = { .tolerance = 0.05,

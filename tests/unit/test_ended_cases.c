@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The hard cases of events that end, on the running kernel, for what is taken from the memory of a
- * task or kept from the begin on: paths and peers of system calls, strings of functions, spans
- * between places. The table of tests is made of all sources and all cases:
- *
+ * Hard cases of events that end, on the running kernel: values that are read from a task's memory,
+ * or saved at the begin. These are paths and peers of system calls, strings of functions, and spans
+ * between places. The tests are all cases for all sources:
  *	a reload in between	old and new rules match once, with the time since the begin
  *	dies, number used again	the death is no end; another task with its number begins anew
- *
- * test_pending_cases.c has those of events that have not ended.
+ * test_pending_cases.c tests events that have not ended.
  * with: others
  */
 #include <arpa/inet.h>
@@ -326,7 +324,7 @@ static void test_dies_and_its_number_is_used_again(void **state)
 	assert_int_equal(missing(d), 0);
 }
 
-/* ---- a process that begins within a call: it comes to an end of which it has no begin ---- */
+/* ---- a process that is forked within a call: it returns from a call that it did not begin ---- */
 
 /* Start a child, which ends by itself or by a signal. Each call has the same place on its stack. */
 static pid_t child_that_ends(const struct ended_source *s, int signal)

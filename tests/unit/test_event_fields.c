@@ -38,7 +38,7 @@ static void close_rare(long n)
 		close(RARE_FD + n % 2);
 }
 
-/* Who counts the hits of close_rare_slowly(). */
+/* Counts the hits of close_rare_slowly(). */
 static struct {
 	struct detectors *d;
 	uint32_t slot;

@@ -263,7 +263,7 @@ static void end_nobody(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* Users who agree do not keep root's files from being read, whatever they let hang. */
+/* Users who cooperate cannot block reads of root's files, whatever they let hang. */
 static void test_many_users_hang(void **state)
 {
 	enum { USERS = HUNG_OF_USERS_MAX + 1, GONE = USERS, ROOT }; /* the last user is refused */
@@ -302,8 +302,8 @@ static void test_many_users_hang(void **state)
 }
 
 /*
- * A user whose file systems all hang keeps others from nothing; when one answers again, or is gone,
- * the next is asked.
+ * A user whose file systems all hang blocks nobody else. When one answers again, or is gone, the
+ * next is tried.
  */
 static void test_many_hung_file_systems(void **state)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Incidents are explained by processes of their own: one that hangs or dies costs its answer only.
+ * Separate processes explain incidents: one that hangs or dies costs only its own answer.
  * with: others
  */
 #include <fcntl.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Random rules on what programs pass: paths of system calls, addresses of sockets, strings at arguments. The running
- * kernel reads these from memory and sockets of a child; what recordings are tried with gets them as the child knows
- * them, and must answer the same. Skips what needs root, kernel BTF or uprobes.
+ * Random rules on values that programs pass: paths of system calls, addresses of sockets, strings
+ * at arguments. The running kernel reads them from the memory and sockets of a child. The evaluator
+ * for recordings gets the values that the child knows, and must give the same answers. Skips
+ * without root, kernel BTF or uprobes.
  * with: others
  */
 #include <arpa/inet.h>
@@ -19,7 +20,7 @@
 
 enum act { OPEN, CONNECT, SEND, TEXT, PROBE };
 
-/* A thing that the child does, and what the evaluator must be told of it. */
+/* An action of the child, and the values of it for the evaluator. */
 struct act_args {
 	enum act act;
 	const char *text[2]; /* NULL: cannot be read */
@@ -39,7 +40,7 @@ struct batch {
 	uint32_t slots[RULES];
 };
 
-/* ---- strings: on a page of ours that a child has, too ---- */
+/* ---- strings: on a page that the children share ---- */
 
 static const char *const words[] = {
 	"",	 "/",	   "/srv/frbpf-none/a", "/srv/frbpf-none/b.log", "/frbpf-none",
@@ -232,7 +233,7 @@ static void batch_free(struct batch *b)
 	free_rules(b->rules, RULES);
 }
 
-/* ---- the same for what recordings are tried with ---- */
+/* ---- the same rules in the evaluator for recordings ---- */
 
 static struct trial_event event_of(const struct act_args *a, uint64_t time, bool connects)
 {

@@ -188,7 +188,7 @@ static void test_ends_and_never_fires(void **state)
 	engine_close(&e);
 }
 
-/* Looks at other events do not see it, which says nothing. */
+/* Looks at other events do not see it. That does not mean that it has ended. */
 static void test_other_looks(void **state)
 {
 	struct engine e;

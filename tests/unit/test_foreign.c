@@ -152,7 +152,7 @@ static int n_opened(int watch)
 	return n < 0 ? 0 : n / (ssize_t)sizeof(struct inotify_event);
 }
 
-/* What is no regular file is not opened at all: opening alone can do harm. */
+/* Only regular files are opened: opening another file can do harm. */
 static void test_not_opened(void **state)
 {
 	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), fd;

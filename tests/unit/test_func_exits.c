@@ -173,13 +173,13 @@ static void data_among_code(void **state)
 	memcpy(body, "\x74\x02\xff\xe0\xc3\x0f\x1f\x40\0", sizeof(body));
 	assert_int_equal(func_exits__find(EM_X86_64, &part, 1, false, &e), 0);
 	assert_int_equal(e.n, 1);
-	/* nothing is reached behind ud2 */
+	/* code after ud2 is not reached */
 	memcpy(body, "\x74\x02\x0f\x0b\xc3\xc3\xc3\xc3\xc3", sizeof(body));
 	assert_int_equal(func_exits__find(EM_X86_64, &part, 1, false, &e), 0);
 	assert_int_equal(e.n, 1);
 }
 
-/* Instructions that overlap: what begins where cannot be told. */
+/* Instructions that overlap: it is ambiguous where each one begins. */
 static void overlapping(void **state)
 {
 	/* je into the middle of mov $0xc3c3c3c3,%eax; ret */

@@ -191,7 +191,7 @@ static void test_bounds_asked(void **state)
 	check_bounds(0, (uint64_t[]){ 1, 1, UINT64_MAX }, 10000, true);
 }
 
-/* What lasted 4000 ns and has just ended. */
+/* An event that lasted 4000 ns and has just ended. */
 static struct dump_result bounds_of_wait(uint64_t pre, size_t n_cpus, const uint64_t *from)
 {
 	struct rule_conf r = rule(pre, 50);

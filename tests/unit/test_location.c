@@ -214,7 +214,7 @@ static void test_order(void **state)
 	check(NULL, NULL, "/from/env");
 }
 
-/* The file of another user is ignored: `start` would run the sessions in it. */
+/* A file of another user is ignored: `start` would run the sessions in it. */
 static void test_perfconfig_of_another_user(void **state)
 {
 	char path[PATH_MAX] = "none";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* If any single allocation fails, the code for tracepoints reports that and ends well. */
+/* If any single allocation fails, the code for tracepoints reports that and ends cleanly. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -304,7 +304,7 @@ static void test_load(void **state)
 	step = load_step(n);
 	for (long i = 0; i < n; i++)
 		total += places[i].n;
-	/* each time others */
+	/* other places in each run */
 	for (long i = getpid() % step; !end && i < n; i += step) {
 		tried++;
 		failures += !load_run__ends_well(&r, &places[i], 1);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rules on what has begun and not ended, on the real kernel. test_pending_cases.c has what holds
- * for each source; here is what is special.
- * Independent of speed: once a look has found a later event, it is known what it found of the
- * earlier ones.
+ * Rules on events that have begun and not ended, on the real kernel. test_pending_cases.c tests
+ * what holds for each source; this file tests special cases.
+ * Independent of speed: once a look has found a later event, it has also examined the earlier ones.
  * with: others
  */
 #include <setjmp.h>
@@ -78,12 +77,12 @@ static void test_system_calls(void **state)
 	hanger__end(&reads, 1);
 	hanger__end(&forks, 1);
 	assert_int_equal(matched(d, slots[0]), 1);
-	assert_int_equal(matched(d, slots[2]), 1); /* it has ended: this is for the other rule */
+	assert_int_equal(matched(d, slots[2]), 1); /* it has ended: only the other rule fires */
 	detectors__free(d);
 	free_rules(rules, ARRAY_SIZE(rules));
 }
 
-/* A hang is a part of a rule about others: of the first of two, and of the second. */
+/* A hang is a part of a rule about other rules: the first of two parts, and the second. */
 static void test_one_hang_then_another(void **state)
 {
 	struct rule_conf rules[] = { rule_of(12, "rule:a then rule:b within 1h", NULL),
@@ -117,9 +116,9 @@ static void test_one_hang_then_another(void **state)
 	free_rules(rules, ARRAY_SIZE(rules));
 }
 
-/* ---- functions that call themselves, and that are left ---- */
+/* ---- recursive functions, and functions left by longjmp() ---- */
 
-#define DEAD	     1 /* argument of a call that is left */
+#define DEAD	     1 /* argument of a call left by longjmp() */
 #define HANGING_CALL "uprobe:SELF:watched_call"
 
 static jmp_buf way_out;
@@ -239,7 +238,7 @@ static uint64_t disk_number(int disk)
 	return FRBPF_DEV(7, (unsigned int)disks.loop[disk].number);
 }
 
-/* It stays the subject, and another task with its number is none. */
+/* It stays the subject; another task with its number does not become the subject. */
 static void test_an_issuer_that_ended(void **state)
 {
 	struct rule_conf rules[] = { of_subject(10, "pending(blkio) > 1h", " && op == read"),
@@ -385,7 +384,7 @@ static void end_open(struct hanger *h, long what)
 	close(fd);
 }
 
-/* Of equal thresholds: a look has run all others when the last one has matched. */
+/* All thresholds are equal: when the last rule has matched, the look has run all others. */
 #define OPENS "pending(syscall:openat) > 20ms"
 
 static struct rule_conf path_rule(uint64_t id, const char *op, const char *end)

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The hard cases of pending events, on the running kernel. The table of tests is made of all
- * sources (pending_sources.h) and all cases, so none is left out:
- *
- *	it hangs		fires while it hangs, once, with its stack, and is followed
- *	it does not hang	many short ones are never taken for one
- *	the very moment		what is found has lasted that long, and nothing is found twice
+ * Hard cases of pending events, on the running kernel. The tests are all cases for all sources of
+ * pending_sources.h, so none is left out:
+ *	it hangs		fires once while it hangs, with its stack, and is followed to its end
+ *	it does not hang	many short events are never taken for a long one
+ *	the very moment		an event that is found has lasted that long, and is found once
  *	one look misses it	the next one finds it
  *	a thousand at once	each is found, while others of the source begin and end
  *	dies, number used again	another task with its number is another event
- *	a reload in between	a new rule finds what is pending, an old one not again
- *
- * Independent of speed: once a look has found a later event, it is known what it found of the
- * earlier ones; and whatever lasted long is also counted when it ends.
+ *	a reload in between	a new rule finds what is pending, an old one does not find it again
+ * Independent of speed: once a look has found a later event, it has also examined the earlier ones.
+ * Events that lasted long are also counted when they end.
  */
 #include "common/call_filter.h"
 #include "pending_sources.h"
@@ -71,7 +69,7 @@ static void detect(size_t n)
 	detectors__on_ended(d, take_end, &ends_seen);
 }
 
-/* It may have ended before anybody waits for that: where the kernel lets a task run that hangs. */
+/* It may have ended before the test waits for it, if the kernel lets a hanging task run. */
 static struct frbpf_ended first_end(void)
 {
 	uint64_t until = now_ns() + LONG_MS * MS;
@@ -91,7 +89,7 @@ static struct frbpf_ended first_end(void)
 		SKIP_IF((s)->begin && !(s)->begin(), "not possible on this machine");              \
 	} while (0)
 
-/* Let all threads of a child go that hang. It ends without an error. */
+/* Release all threads of a child that hangs. It ends without an error. */
 static void end_hang(const struct pending_source *s, struct hanger *h, size_t n)
 {
 	if (!s->let_go) {
@@ -142,7 +140,7 @@ static void test_it_hangs(void **state)
 	assert_once(s, matched(d, slots[0]));
 }
 
-/* ---- they end by themselves ---- */
+/* ---- events that end by themselves ---- */
 
 struct resting {
 	void (*rest)(long ns);
@@ -177,7 +175,7 @@ static void check_rests(const struct pending_source *s, struct resting r, uint64
 		s->let_go(0);
 	print_message("%s: %d found while they lasted, of %d\n", s->name, (int)matched(d, slots[0]),
 		      (int)matched(d, slots[1]));
-	/* the last thing that each child does may be one, and have no end: exit_group() */
+	/* exit_group(), the last call of each child, may be such an event, and has no end */
 	assert_in_range(matched(d, slots[0]), 0,
 			matched(d, slots[1]) + (s->fuzzy ? s->n_at_once : 0));
 }
@@ -317,9 +315,9 @@ struct crowd_member {
 	int fd;
 };
 
-static pthread_barrier_t crowd_complete; /* who waits for a CPU may hold what starts need */
+static pthread_barrier_t crowd_complete; /* starts may need a lock of a waiting task */
 
-/* Take the name only when nothing else can make the thread wait: a start may, too. */
+/* Set the name only when nothing else can block the thread: its start may block, too. */
 static void *crowd_thread(void *arg)
 {
 	const struct crowd_member *c = arg;
@@ -350,7 +348,7 @@ static void crowd_run(const struct pending_source *s, int fd)
 	_exit(0);
 }
 
-/* Others of the source begin and end, so that its table changes while looks walk it. */
+/* Other events of the source begin and end, so that its table changes while looks walk it. */
 static void bustle(struct findings *f, long source)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);

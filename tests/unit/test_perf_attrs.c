@@ -165,7 +165,7 @@ static const char *const lines[] = {
 #define N_LINES (ARRAY_SIZE(lines))
 
 /*
- * Sanitizers look for memory errors, not for differences: for them a part of the lines is enough.
+ * Sanitizers look for memory errors, not for differences: a part of the lines is enough for them.
  */
 #define LINES_STEP (IS_SANITIZED ? 8 : 1)
 

@@ -273,7 +273,7 @@ static void ring_and_size(void **state)
 	release(&p);
 }
 
-/* Rings that hold less than the duration that the rule is about. */
+/* Rings that hold less than the duration in the rule. */
 static void too_short(void **state)
 {
 	struct planned p =
@@ -413,7 +413,10 @@ static void evidence_of_this_kernel(void **state)
 	buf__free(&lacking);
 }
 
-/* Where no BPF program can write, the tracepoints of interrupts stand for what it would. */
+/*
+ * Where BPF programs cannot write, tracepoints of interrupts replace the events that they would
+ * write into.
+ */
 static void evidence_without_programs(void **state)
 {
 	const struct evidence_kernel kernel = { is_not_of_irq, address_of_timer, NULL, false };
@@ -487,7 +490,7 @@ static void evidence_is_modest(void **state)
 #define EVENT_BYTES  100
 #define CHAIN_BYTES  300
 
-/* The least time, ns, that its rings hold on a busy CPU. */
+/* The minimum time, ns, that its rings hold on a busy CPU. */
 static uint64_t holds(const struct planned *p, size_t session)
 {
 	const struct session_plan *s = &p->plan->sessions[session];
@@ -499,7 +502,7 @@ static uint64_t holds(const struct planned *p, size_t session)
 	return s->window_least ?: s->ring_bytes * NSEC_PER_SEC / (EVENTS_PER_S * bytes);
 }
 
-/* The rings of the shipped rules files hold more than their rules are about. */
+/* The rings of the shipped rules files hold more than the longest time of their rules. */
 static void shipped_files(void **state)
 {
 	glob_t files;

@@ -171,7 +171,7 @@ static void test_from_a_static_probe(void **state)
 	watch__end(&w);
 }
 
-/* The thread that began it is gone. Another thread gets its number, and only comes to the end. */
+/* The thread that began it has ended. Another thread gets its number, and reaches only the end. */
 static long only_begin(long id, long fd)
 {
 	return watched_begin(id, 0);

@@ -151,7 +151,10 @@ static void names(void **state)
 	refused(FRBPF_SOURCE_USDT, "/proc/self/exe", "p:q", "has no static probes");
 }
 
-/* A return probe would see the end of these. But no file tells that nothing throws through them. */
+/*
+ * A return probe would see these functions return, but no file proves that nothing throws through
+ * them.
+ */
 static void without_return(void **state)
 {
 	refused(FRBPF_SOURCE_UPROBE, "/proc/self/exe", "target_tail latency",

@@ -443,8 +443,8 @@ static void read_recording(const struct buf *more, struct profile_tables *tables
 }
 
 /*
- * A wait that only its trigger ended lasted until the trigger, though no sample of the task
- * follows.
+ * A wait that was still under way at its trigger lasts until the trigger, though no sample of the
+ * task follows.
  */
 static void test_wait_until_marker(void **state)
 {

@@ -133,7 +133,7 @@ static void test_known(void **state)
 	assert_true(fabs(r.estimate - 0.5) < 1e-9);
 }
 
-/* A factor on both values of a pair changes nothing, however large it is. */
+/* A common factor of both values of a pair changes nothing, however large it is. */
 static void test_pairs(void **state)
 {
 	double before[10], now[10], last;
@@ -165,7 +165,7 @@ static void test_pairs(void **state)
 	assert_int_equal(ratio__of_pairs(before, now, 10, 0.005, &r), -EINVAL);
 }
 
-/* A far outlier says no more than a value that is slightly too large. */
+/* A far outlier counts no more than a value that is slightly too large. */
 static void test_outliers(void **state)
 {
 	double before[10], now[10];
@@ -195,7 +195,7 @@ static void test_bad(void **state)
 	assert_int_equal(ratio__of(not, 3, good, 3, 0.005, &r), -EINVAL);
 	assert_int_equal(ratio__of(good, RATIO_VALUES_MAX + 1, good, 3, 0.005, &r), -EINVAL);
 	assert_true(fabs(r.estimate - 7) < 1e-9);
-	/* too few for that certainty: reported, and not taken for equal */
+	/* too few for that certainty: reported as such, and not as equal */
 	assert_int_equal(ratio__of(good, 3, good, 3, 0.005, &r), 0);
 	assert_false(r.bounded);
 	assert_true(r.low <= 0 && isinf(r.high));

@@ -68,7 +68,7 @@ static json_t *try_everything(void *arg)
 	bad |= (rename("/proc/self/exe", path) == 0) << 7;
 	bad |= (fcntl(*(const int *)arg, F_GETFD) >= 0) << 8;
 	bad |= has_capabilities() << 9;
-	/* what the opener opens and refuses, whoever asks */
+	/* files that the opener opens or refuses, whoever asks */
 	bad |= !may_have(OPENING_KERNEL, "/sys/kernel/notes") << 10;
 	bad |= may_have(OPENING_KERNEL, "/etc/passwd") << 11;
 	bad |= may_have(OPENING_KERNEL, "/sys/module/../../etc/passwd/notes/.note.gnu.build-id")

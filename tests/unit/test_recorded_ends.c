@@ -144,7 +144,7 @@ static void call(struct scene *s, int enter, uint64_t begin, uint64_t end, int64
 		add(s, enter + 1, end, SUBJECT, ret, 74);
 }
 
-/* Perf reads its clock before or after that of the program. */
+/* Perf reads its clock before or after the BPF program does. */
 static void test_true_call(void **state)
 {
 	struct scene *s = *state;
@@ -203,7 +203,7 @@ static void test_call_began_later(void **state)
 	assert_int_equal(it->compared, COMPARED_AGREES);
 }
 
-/* What a session may lack without a contradiction. */
+/* Records that a session may lack without a contradiction. */
 static void test_not_proven(void **state)
 {
 	struct scene *s = *state;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a recorder killed at any moment leaves, and what the next one makes of it. No root. */
+/*
+ * What a recorder that is killed at any moment leaves, and how the next one recovers it. No root.
+ */
 #include <fcntl.h>
 #include <jansson.h>
 #include <setjmp.h>

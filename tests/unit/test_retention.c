@@ -103,7 +103,7 @@ static void put_incident(const struct place *p, int i)
 	put(p, path_of(DUMP_B, i, file), 1000, NOW - i * DAY);
 }
 
-/* Which exist: bit i for incident i, and only complete ones. */
+/* The incidents that exist, as bits: bit i for incident i. Only complete ones count. */
 static unsigned int kept(const struct place *p)
 {
 	unsigned int bits = 0;
@@ -299,7 +299,7 @@ static void test_session_quota(void **state)
 	assert_int_equal(kept(p), 1 << 7 | 0xb); /* 4 goes, 3 is the last of b */
 }
 
-/* With -o dumps have other names, and are removed all the same. */
+/* With -o, dumps have other names, and are removed as well. */
 static void test_other_names(void **state)
 {
 	struct place *p = *state;
@@ -467,7 +467,7 @@ static void test_min_free(void **state)
 }
 
 /*
- * Files of an incident are written at the same time: room promised to one is not free for another.
+ * Files of an incident are written at the same time: room reserved for one is not free for another.
  */
 static void test_min_free_of_an_incident(void **state)
 {

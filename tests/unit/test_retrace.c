@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What sources would have measured, from recordings made byte by byte. */
+/* What sources would have measured, computed from recordings made byte by byte. */
 #include <stdlib.h>
 
 #include "analyse/retrace/retrace.h"
@@ -366,7 +366,7 @@ static void requests_that_are_done_in_parts(void **state)
 	close(fd);
 }
 
-/* Overlapping recordings have the same events; between recordings nothing is known. */
+/* Overlapping recordings contain the same events; between two recordings nothing is known. */
 static void several_recordings(void **state)
 {
 	struct retrace_want w = { .source = FRBPF_SOURCE_OFFCPU };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A ring that the test writes like the kernel, against the plain list of what was written. */
+/* The test writes a ring like the kernel does, and compares it with the plain list of records. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -295,8 +295,8 @@ static size_t pick(size_t n)
 }
 
 /*
- * How many of the newest records are safe if writers have claimed @claimed bytes below the head,
- * and @in_flight more that are unknown but may have damaged headers.
+ * Number of newest records that are safe if writers have claimed @claimed bytes below the head, and
+ * @in_flight more bytes, unknown to the reader, may have damaged headers.
  */
 static size_t model_count(const struct fake_ring *r, uint64_t claimed, uint64_t in_flight)
 {

@@ -35,14 +35,14 @@ static void test_silence(void **state)
 
 	ring_laps__note(&l, 10, 0, SIZE);
 	assert_int_equal(ring_laps__note(&l, 20, 5 * SIZE, SIZE), 10);
-	for (i = 0; i < 1000; i++) /* what it has stays; new notes must not displace it */
+	for (i = 0; i < 1000; i++) /* old notes stay; new ones must not displace them */
 		assert_int_equal(ring_laps__note(&l, 30 + i, 5 * SIZE, SIZE), 10);
 	assert_int_equal(ring_laps__note(&l, 2000, 6 * SIZE, SIZE), 20);
 }
 
 /*
- * Compares with a ring whose bytes are all known: never later than its oldest byte, and not much
- * earlier.
+ * Compares the result with a ring whose bytes are all known: never later than its oldest byte, and
+ * not much earlier.
  */
 static void test_against_model(void **state)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Random rules on random events, also rules about others: a trial on recordings must answer like the
- * engine in the kernel. Fields include paths, addresses and strings; the kernel reads the strings
- * from our memory. And conditions with unknown fields. The first skips without root or kernel BTF.
+ * Random rules on random events, also rules about other rules: a trial on recordings must answer
+ * like the engine in the kernel. Fields include paths, addresses and strings; the kernel reads the
+ * strings from our memory. A second test has conditions with unknown fields; only the first one
+ * skips without root or kernel BTF.
  * with: others
  */
 #include <setjmp.h>
@@ -467,7 +468,7 @@ static void rules_are_tried_as_the_kernel_does(void **state)
 	free(s);
 }
 
-/* Where an answer was given, it is the same for each value of the unknown field. */
+/* An answer that was given holds for each value of the unknown field. */
 static void what_is_not_known_changes_no_answer(void **state)
 {
 	int maybe = 0, sure = 0;

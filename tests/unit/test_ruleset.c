@@ -133,7 +133,7 @@ static uint64_t id_of(const char *name, const char *keys)
 	return id;
 }
 
-/* The id of a rule's state: blanks, positions and what happens with a dump do not change it. */
+/* The id of a rule's state does not depend on blanks, on positions, and on keys for dumps. */
 static void identity(void **state)
 {
 	uint64_t id = id_of("r", "when = runqlat > 20ms\nif = cpu < 8\n");

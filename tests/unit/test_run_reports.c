@@ -83,7 +83,7 @@ static void test_exit_status(void **state)
 	}
 }
 
-/* Contradicted triggers fail no run; one that is not contradicted does. */
+/* A run fails if it has a trigger that is not contradicted; contradicted ones do not fail it. */
 static void test_contradicted(void **state)
 {
 	struct run_opts opts = { .exit_code = 2 };
@@ -244,7 +244,7 @@ struct sample {
 	struct outcome o;
 };
 
-/* Where tasks waited and ran; anybody may have written these programs. */
+/* Where tasks waited and ran. Names of their programs are untrusted. */
 static void add_tables(struct sample *s)
 {
 	static const struct run_frame frames[] = {

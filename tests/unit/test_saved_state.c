@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* State that outlives the daemon: to text and back, on the same boot, on another, and damaged. */
+/*
+ * State that outlives the daemon: written and read on the same boot, on another boot, and damaged.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

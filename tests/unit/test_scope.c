@@ -57,7 +57,7 @@ static void wait_for(pid_t pid)
 		;
 }
 
-/* 2 itself, 3 as an orphan's, 2 by a thread that becomes another program: 7. */
+/* 2 by itself, 3 by an orphan, 2 by a thread that becomes another program: 7. */
 static void be_a_tree(void)
 {
 	pthread_t thread;

@@ -102,7 +102,7 @@ static void test_each_apart(void **state)
 	free_rules(r, 2);
 }
 
-/* `if` and thresholds of other rules are about each value, as always. */
+/* `if` and the thresholds of other rules still apply to each value. */
 static void test_beside_others(void **state)
 {
 	struct rule_conf r[] = { share_rule(1, "app:x > 50% in 1s per rule", "value > 10ms"),
@@ -141,7 +141,9 @@ static uint64_t really(const struct timed *v, int n, uint64_t window, uint64_t e
 	return sum;
 }
 
-/* Within an eighth of the window of the exact sum, whatever the values are. */
+/*
+ * The sum differs from the exact one by at most an eighth of the window, whatever the values are.
+ */
 static void test_random(void **state)
 {
 	struct rule_conf r = share_rule(1, "app:x > 60% in 80ms per rule", NULL);

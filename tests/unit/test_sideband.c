@@ -203,7 +203,7 @@ static void test_namespaces_agree(void **state)
 	sideband__free(sb);
 }
 
-/* The memory that everything living on this machine needs. */
+/* The memory that all living tasks of this machine need. */
 static size_t bytes_of_the_living(void)
 {
 	const struct sideband_opts opts = { .memory = 256 << 20 };
@@ -266,7 +266,7 @@ static void wait_for_questions(struct followed *f, uint64_t n)
 	assert_true(atomic_load(&f->asked) >= before + n);
 }
 
-/* The log keeps what is needed and no more, even with enough memory. */
+/* The log keeps only what is needed, even with enough memory. */
 static void test_follow(void **state)
 {
 	const struct sideband_opts opts = { .memory = 64 << 20, .follow_interval = 1 };
@@ -416,7 +416,8 @@ static void see(const struct perf_event_header *rec, void *arg)
 
 /*
  * Traces that other events leave in records: the build id bit without a build id, and room for
- * another trailer. On a made-up ring: a real event with build_id would damage everybody's records.
+ * another trailer. The ring is made up: a real event with build_id would damage the records of
+ * everybody.
  */
 static void test_mended(void **state)
 {

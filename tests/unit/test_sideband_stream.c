@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The fold fed with a stream that this kernel once wrote, against a model so simple that it can be
- * seen to be right: at every cut of time, what log, base and slice say of each process is what the
- * simple model says.
- *
+ * Feeds the fold with a stream that was recorded from a kernel. At every cut of time, log, base and
+ * slice must say the same of each process as a second model, which is simple enough to be obviously
+ * right.
  *	test_sideband_stream			tests with data/sideband.rec
- *	test_sideband_stream --record FILE	make that file anew: root
+ *	test_sideband_stream --record FILE	records that file again: root
  */
 #include <inttypes.h>
 #include <pthread.h>

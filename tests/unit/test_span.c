@@ -180,14 +180,14 @@ static void test_calls(void **state)
 }
 
 /*
- * Steps that threads and test wait for: the second thread runs; the first is about to read; the
- * second may nap; it has; the first is back.
+ * Steps that the threads and the test wait for: the second thread runs; the first is about to read;
+ * the second may nap; the second has napped; the first is back.
  */
 enum { STEP_RUNS = 1, STEP_READS, STEP_NAP, STEP_NAPPED, STEP_BACK };
 
 static int wait_pipe[2];
 
-/* It waits without system calls: only the nap may fall into the other thread's call. */
+/* It waits without system calls, so that only the nap falls into the other thread's call. */
 static void *inner(void *arg)
 {
 	struct findings *f = arg;

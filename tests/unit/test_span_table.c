@@ -173,8 +173,8 @@ static void test_age(void **state)
 #define FIRST_KEY 0xffff888000000000
 
 /*
- * The promised number of spans is held, whatever their keys, even if there were others before.
- * Further ones are counted, or measured as well.
+ * The table holds the promised number of spans, whatever their keys, even if it held others before.
+ * Further spans are counted as dropped, or measured as well.
  */
 static void check_all_in_flight(bool nested)
 {

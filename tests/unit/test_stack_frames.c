@@ -45,7 +45,7 @@ static void test_own_frames(void **state)
 		    KERNEL("irqentry_exit_to_user_mode") },
 		  7,
 		  6 },
-		/* the task did not run: that it sleeps in another program is worth showing */
+		/* the task did not run: it sleeps in another program, which is worth showing */
 		{ { KERNEL("__schedule"), KERNEL("schedule"), BPF("bpf_prog_3_lsm"),
 		    KERNEL("bpf_trampoline_4") },
 		  4,

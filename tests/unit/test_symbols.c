@@ -235,7 +235,7 @@ static bool kernel_addresses(uint64_t v[static 2])
 	return v[0] && v[1];
 }
 
-/* What was found once is known without /proc/kallsyms, which cannot be opened then. */
+/* Names that were found once are known later, when /proc/kallsyms cannot be opened. */
 static void test_running_kernel(void **state)
 {
 	uint64_t v[2], other;

@@ -376,7 +376,7 @@ static void on_jump(int sig)
 }
 
 /*
- * A handler that never returns: the read before it does not continue, and the next one is another
+ * A handler that never returns: the read before it does not continue, and the next read is another
  * call.
  */
 static void jump_out(struct findings *f, long arg)

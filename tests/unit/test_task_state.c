@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Who the subject of a trigger is and what limits it. Needs no root. */
+/* Facts about the subject of a trigger, and the limits that apply to it. Needs no root. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

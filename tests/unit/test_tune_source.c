@@ -100,7 +100,10 @@ static void each_source_is_measured_or_refused(void **state)
 			when__free(&when);
 	}
 	for (const struct when_source_desc *s = when_sources; s->name; s++) {
-		/* the same hits as `tracepoint`, found when the rule is bound to the kernel */
+		/*
+		 * has the same hits as `tracepoint`, but is known only when the rule is bound to
+		 * the kernel
+		 */
 		if (s->source != FRBPF_SOURCE_TRACEPOINT_FIELDS && !(told >> s->source & 1))
 			fail_msg("'%s' is in no line", s->name);
 	}

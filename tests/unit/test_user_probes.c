@@ -46,7 +46,7 @@ WATCHED long watched_slow(int ms, long ret)
 	return ret;
 }
 
-/* At the bottom: sleep, or leave all calls. */
+/* At the last call: sleep, or leave all calls. */
 WATCHED int watched_deep(int depth, int ms);
 WATCHED int watched_deep(int depth, int ms)
 {
@@ -563,8 +563,8 @@ static void test_verified_instructions(void **state)
 }
 
 /*
- * Rules with conditions only on arguments: own tasks, the cooldown, and hits before the n-th match.
- * The trigger has all arguments.
+ * Rules whose conditions use only arguments: own tasks, the cooldown, and hits before the n-th
+ * match. The trigger has all arguments.
  */
 static void test_suppressed(void **state)
 {

@@ -121,7 +121,7 @@ static void every_kind_has_words(void **state)
 	}
 }
 
-/* The event of a lock only explains the wait for it, not a different wait right after it. */
+/* The event of a lock explains only the wait for it, not a different wait right after it. */
 static void locks_of_waits(void **state)
 {
 	for (int l = LOCK_UNKNOWN + 1; l < LOCK_KINDS; l++) {

@@ -124,7 +124,7 @@ static void no_owner_is_guessed(void **state)
 		nap();
 	pthread_join(thread, NULL);
 	close(dir);
-	/* and nothing is known of a task that runs */
+	/* nothing is known of a running task */
 	dir = proc_file__open_task(getpid());
 	assert_int_equal(wait_owner__read(examiner, getpid(), dir, &o), -ENODATA);
 	assert_null(o);

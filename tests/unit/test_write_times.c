@@ -29,7 +29,7 @@ static void test_within(void **state)
 	assert_int_equal(write_times__within(&w, 310, 200), 0);
 }
 
-/* With too many, the result is never less than what was written. */
+/* With too many entries, the result is never less than what was written. */
 static void test_many(void **state)
 {
 	const uint64_t n = 3 * WRITE_TIMES_MAX;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sends what is on standard input as one datagram to a socket, without ever waiting:
+ * Sends its standard input as one datagram to a socket, and never blocks:
  *	app_send PATH [--times N] [--fds N] [--comm NAME] [--thread] [--until FILE]
- * --fds: with that many descriptors; --thread: from a second thread, and "tid=" of it is appended;
- * --until: stays until there is that file. Prints how many were sent and refused, the longest call,
- * and when the first one began and the last one was over.
+ * --fds: passes that many descriptors. --thread: sends from a second thread and appends its "tid=".
+ * --until: stays until FILE exists. Prints how many datagrams were sent and refused, the longest
+ * call, when the first call began and when the last one ended.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Asks for the time without a pause, which is code of the vdso where there is one.
+ * Reads the clock without a pause. That is code of the vdso, where one exists.
  *
  *	clock_burn SECONDS
  *

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Calls close(-1) in as many threads as are asked for, until standard input ends: matches of
+ * Calls close(-1) in THREADS threads until standard input ends: matches of
  * `syscall:close fails (EBADF)` as fast as the kernel takes them.
  *
  *	close_storm THREADS

@@ -5,7 +5,7 @@
  * cpu_thief [--share PERCENT] [--longest MS] [--seed N]
  *
  * A thread on each CPU that is busy at the highest real-time priority for 1 ms to MS (60; long ones
- * are rare) and then sleeps so long that it takes PERCENT (30) of its CPU in the mean. One time in
+ * are rare) and then sleeps so long that it takes PERCENT (30) of its CPU on average. One time in
  * eight all of them begin at once, as when a whole machine stands still. Runs until it is killed.
  */
 #include <errno.h>

@@ -16,7 +16,8 @@ static volatile uintptr_t nowhere = 8;
 
 __attribute__((noipa)) void crash_write(int value)
 {
-	*(volatile int *)(nowhere + (getppid() < 0)) = value; /* no leaf: it has a frame */
+	*(volatile int *)(nowhere + (getppid() < 0)) =
+		value; /* not a leaf function, so it has a frame */
 	nowhere = value;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writes to, or reads from, a device or file past the page cache, and says how long it took:
+ * Writes or reads a device or file with O_DIRECT, and prints the time that this took:
  *	direct_io PATH BYTES [read|write|fsync] [OFFSET]
  * prints "PID BEGIN END" (ns of CLOCK_MONOTONIC) of the one call; fsync writes before it.
  */

@@ -27,7 +27,7 @@ __attribute__((noipa)) static int hung_outer(int fd)
 	return r;
 }
 
-/* In memory, all of it: no page is ever missing. */
+/* Lock all pages into memory, so that no fault needs the file system. */
 static int run_program(void)
 {
 	char c;

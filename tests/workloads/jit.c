@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs code that it wrote into anonymous memory, as a JIT does, tells perf of it in
+ * Writes code into anonymous memory and runs it, as a JIT does. It names the code in
  * /tmp/perf-PID.map under the name jitted_loop, and maps a jit-PID.dump as `perf inject --jit`
  * expects.
  *

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Spends its CPU time in two functions, in a given proportion, and waits in a third: for recordings
- * of which it is known what changed.
+ * Spends its CPU time in two functions, in a given proportion, and waits in a third, so that
+ * tests know what differs between two recordings.
  *
  *	mix [--heavy PERCENT] [--rounds N] [--wait MS] [--waits N]
  *

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Runs a command as on a kernel before 6.11, which does not report build ids of maps: the ioctl
- * PROCMAP_QUERY of /proc/PID/maps is refused with ENOTTY, there and in all of its children.
+ * PROCMAP_QUERY of /proc/PID/maps fails with ENOTTY, in the command and its children.
  *
  * no_procmap COMMAND...
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two threads on one CPU pass a byte to and fro: a known number of write() calls and of context
+ * Two threads on one CPU pass a byte back and forth: a known number of write() calls and of context
  * switches, which the kernel counts for each thread (getrusage). A recorder must have seen exactly
  * these.
  *

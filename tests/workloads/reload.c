@@ -5,7 +5,7 @@
  *
  *	reload SECONDS LIBRARY...
  *
- * Prints one line of JSON; "same": were all loaded at one address?
+ * Prints one line of JSON; "same" says whether all had the same address.
  */
 #include <dlfcn.h>
 #include <stdbool.h>

@@ -2,7 +2,8 @@
 /*
  * share_faults: records its page faults as `perf record -a -e page-faults -c 1 -k CLOCK_REALTIME`
  * does, from an event of its CPU. Says "ready", waits for the end of its input, and touches pages.
- * Prints how many samples it got, and how many have a time of another clock or another event's id.
+ * Prints how many samples it got, and how many have the time of another clock or the id of another
+ * event.
  * perf itself cannot tell: 6.1 does not read a recording during which BPF programs were loaded.
  */
 #include <linux/perf_event.h>
@@ -89,11 +90,11 @@ int main(void)
 	fflush(stdout);
 	while (getchar() != EOF)
 		;
-	/* what others did meanwhile does not count */
+	/* skip events of other processes */
 	ring->data_tail = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE);
 	clock_gettime(CLOCK_REALTIME, &now);
 	touch_pages(page);
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	/* a monotonic clock is decades behind */
+	/* a monotonic clock shows far less */
 	return count(ring, page, id, (uint64_t)now.tv_sec / 2 * 1000000000);
 }

@@ -51,7 +51,7 @@ __attribute__((noinline, noclone)) static uint64_t short_lived_spin(uint64_t ns)
 static pid_t spawn_one(void)
 {
 	char *child_argv[] = { "short_lived", SPIN_ARG, NULL };
-	char self[4096]; /* by its real path: a process is named after its file */
+	char self[4096]; /* by its real path, because the file gives the process its name */
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	int status, err;
 	pid_t pid;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Attaches a BPF program of type tracepoint, named takes_events, to a tracepoint. It returns 0: no
- * perf user gets the event any more.
+ * Attaches a BPF program of type tracepoint, named takes_events, to a tracepoint. It returns 0, so
+ * that no perf user gets the event any more.
  *
  * take_events ID
  *

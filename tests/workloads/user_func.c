@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Calls functions of its own that are there to be watched, and measures them itself.
+ * Calls its own functions, which tests watch, and measures them itself.
  *
  *	user_func [--call slow|recurse|jump|hit|spin|probe|ticks|pair] [--ms N] [--times T]
  *		  [--depth D] [--comm NAME] [--wait]
@@ -11,7 +11,7 @@
  * once. probe: runs into the static probe frbpf_test:tick with -i, 1000 + i
  * and a constant; ticks: T times, and told once. pair: runs into that probe, sleeps, and calls
  * user_func_hit(1000 + i). --wait: until a line comes on standard input.
- * Prints one line of JSON per call that returns; the function's own time is inside of what it says.
+ * Prints one line of JSON per call that returns; the time printed includes that of the function.
  */
 #include <errno.h>
 #include <getopt.h>
