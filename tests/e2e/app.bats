@@ -77,7 +77,7 @@ at_run() { # COMMAND...
 		mount --bind "$(dirname "$1")" /run/frbpf; } && shift && exec "$@"' - "$(app socket)" "$@" 3>&-
 }
 
-@test "a message fires its rule: sender, value, and a window that goes as far back" {
+@test "a message fires its rule: sender, value, and a window that covers the value" {
 	local sent name dump time
 	frbpf_load
 	workload slow_syscall --ms 300 --times 1 >/dev/null
@@ -91,18 +91,18 @@ at_run() { # COMMAND...
 	same comm "$(manifest "$name" comm)" frbpf-app
 	same pid "$(manifest "$name" pid)" "$(json "$sent" .pid)"
 	time=$(manifest "$name" time)
-	# the time of sending, not of reading
+	# the time at which it was sent, not read
 	between "$time" "$(($(json "$sent" .end_ns) - $(json "$sent" .longest_ns)))" "$(json "$sent" .end_ns)" "time"
 	dump=$(dumps sched)
 	same trigger "$(events "$dump" frbpf:trigger | cut -f5)" "$time"
 	same begin "$(events "$dump" frbpf:begin | cut -f5)" "$((time - 200000000))"
 	jq -e ".sessions[] | select(.name == \"sched\") | .window.start.monotonic_ns <= $((time - 200000000))" \
 		"$BASE/incidents/$name.json"
-	# it reaches back: it has switches of others before the begin
+	# the window reaches back: it has switches of other tasks before the begin
 	(($(events "$dump" sched:sched_switch | awk -F'\t' -v t=$((time - 200000000)) '$5 < t' | wc -l) > 0))
 }
 
-@test "a window that does not reach back to the beginning is short, and says what would have held it" {
+@test "a window that does not reach back to the beginning is short, and says which ring size would hold it" {
 	local name window
 	cat >"$RULES" <<-EOF
 		[session-sched]
@@ -112,7 +112,7 @@ at_run() { # COMMAND...
 	EOF
 	frbpf_load
 	"$WORKLOADS/pingpong" --loops 2000 --cpu 0 >/dev/null 3>&-
-	# the check of its rules knows how much it holds
+	# `check` knows how much the ring holds
 	{
 		cat "$RULES"
 		printf '[rule-hung]\nwhen = blocked > 1h\n'
@@ -278,13 +278,13 @@ has_no_more_files() { # PID N
 	[[ $stderr == *"nobody listens"*"app:"* ]]
 }
 
-@test "frbpf trigger sends a message, and explains what is wrong with one" {
+@test "frbpf trigger sends a message, and explains errors in one" {
 	frbpf_load
 	run -0 frbpf trigger answer 1s status=500 'route=/api/a "b" \c'
 	[[ ! $output ]]
 	wait_for_incident "$BASE" 1
 	same rule "$(manifest "$(incidents "$BASE")" rule)" bad
-	# it may have ended before it was looked up: then that is reported
+	# the sender may have ended before it was looked up: the output then says so
 	run -0 frbpf ls
 	[[ $output == *"app:answer, 1s by "[a-z]*"tid "* || $output == *"by tid "*", which had ended"* ]] || fail "$output"
 	[[ $output != *" by  "* ]] || fail "$output"
@@ -431,6 +431,6 @@ runs() { # FILE
 	# seen from its first instruction on
 	"$BATS_TEST_TMPDIR/later" 5 200 3>&- >/dev/null
 	same later "$(status_of later .matched)" 5
-	# neither is a message
+	# neither line is a message
 	same messages "$(app received) $(status_of message .matched)" "0 0"
 }

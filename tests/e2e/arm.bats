@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# frbpf arm and mute: rules for now, and rules silenced.
+# frbpf arm and mute: temporary rules, and muted rules.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -57,7 +57,7 @@ when = runqlat > 10s' >>"$RULES"
 	same "matched" "$(status_of slow .matched)" 5
 	wait_until 10 has_suppressed_muted 5
 	same "incidents" "$(incidents "$BASE")" ""
-	frbpf mute slow --for 2s # instead
+	frbpf mute slow --for 2s # replaces the earlier mute
 	frbpf_load
 	wait_until 15 is_not_muted slow
 	slow_calls 1

@@ -24,7 +24,7 @@ untouched() {
 	lay_bait
 	write_rules </dev/null
 	frbpf_load
-	# each runs, and becomes a link before anybody looks at it
+	# each program runs, and becomes a link before anybody looks at it
 	as_them sh -c 'for i in 1 2 3 4 5 6 7 8; do
 		cp "$2" "$1/p$i" && "$1/p$i" -c "i=0; while [ \$i -lt 20000 ]; do i=\$((i + 1)); done"
 		ln -sf "$3" "$1/link" && mv -T "$1/link" "$1/p$i"
@@ -52,7 +52,7 @@ untouched() {
 	[[ $output == *"$theirs/program is not a file"* ]]
 	frbpf load "$RULES" || true
 	untouched
-	# nor is a file that not everybody may read
+	# a file that not everybody may read is not opened either
 	cp "$WORKLOADS/user_func" "$secret/program"
 	chmod 600 "$secret/program"
 	as_them ln -s "$secret/program" "$theirs/link"
@@ -63,7 +63,7 @@ untouched() {
 	same "rules" "$(frbpf status --json | jq -r '.rules[].name')" slow
 }
 
-@test "names that change all the time lead nowhere else" {
+@test "names that change all the time never lead to another file" {
 	lay_bait
 	cp "$WORKLOADS/app_probe" "$open_dir/app_probe"
 	write_rules <<-'EOF'
@@ -97,7 +97,7 @@ start_swapping() { # A B
 	wait_until 10 grep -q swapping "$BATS_TEST_TMPDIR/swapping"
 }
 
-@test "a rule's program that is a link every other moment leads to nothing else" {
+@test "a rule's program that keeps becoming a link never leads to another file" {
 	local swapper
 	lay_bait
 	cp "$WORKLOADS/user_func" "$theirs/program"

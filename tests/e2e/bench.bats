@@ -7,9 +7,9 @@
 # shellcheck disable=SC2016 # what stands in single quotes is for other shells
 load run_helpers
 
-@test "many times slower: regressed, status 2, and one more run has the recording" {
+@test "a much slower run: regressed, status 2, and one more run is recorded" {
 	need_perf
-	# so much slower that neither a pause of the machine nor slow memory can be the reason
+	# so much slower that neither a pause of the machine nor slow memory can explain it
 	save base -- sleep 0.02
 	run -2 --separate-stderr frbpf_bench "${ALONE[@]}" --baseline base --when "$NEVER" -o "$OUT" -- \
 		bash -c 'echo x >>count; exec sleep 1'
@@ -40,7 +40,7 @@ load run_helpers
 	same "failures" "$(xmllint --xpath 'string(//testsuite/@failures)' "$OUT/junit.xml")" 0
 }
 
-@test "others use the machine: disturbed instead of regressed, and no success with --strict" {
+@test "a busy machine: the verdict is disturbed, not regressed, and --strict fails" {
 	save base -- sleep 0.1
 	local cpu
 	for ((cpu = 0; cpu < $(nproc); cpu++)); do
@@ -58,7 +58,7 @@ load run_helpers
 	same "status" "$(summary .exit_status)" 2
 }
 
-@test "a machine with another CPU: what is slower there is disturbed" {
+@test "another CPU model: a slowdown is disturbed, not regressed" {
 	save base -- sleep 0.02
 	jq '.cpu = "Another CPU"' base >other
 	# the use of the machine by others is reported before the different CPU
@@ -84,7 +84,7 @@ load run_helpers
 	same "runs of the other" "$(summary '.against_runs | length')" "$n"
 	(($(summary '[.against_runs[] | select(.wall_ns < 200000000)] | length') == 0))
 	same "ratio below 1" "$(summary '.comparison.metrics[0].high < 1')" true
-	# its sleep fires the rule every time
+	# the sleep of the command fires the rule every time
 	same "fired" "$(summary .fired)" false
 	same "matched" "$(summary '.rules[0].matched')" 0
 	same "incidents" "$(summary .incidents)" '[]'
@@ -92,7 +92,7 @@ load run_helpers
 	[[ $stderr != *fired* && $stderr == *"pass: as fast as bash -c "* ]] || fail "$stderr"
 }
 
-@test "--against: slower than the other is regressed, and one more run has the recording" {
+@test "--against: slower than the other is regressed, and one more run is recorded" {
 	need_perf
 	run -2 --separate-stderr frbpf_bench "${ALONE[@]}" --tolerance 100% --repeat 8 --when "$NEVER" -o "$OUT" \
 		--against 'sleep 0.05' -- bash -c 'echo x >>count; exec sleep 0.5'

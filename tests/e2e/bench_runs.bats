@@ -8,7 +8,7 @@
 # with: others
 load run_helpers
 
-@test "--repeat: every run is separate, begins alike, and is in the summary" {
+@test "--repeat: every run is separate, begins in the same state, and is in the summary" {
 	run -0 --separate-stderr frbpf_bench --repeat 3 --when "$NEVER" -o "$OUT" -- \
 		bash -c 'sleep 0.01; ulimit -n; grep -E "^Sig(Blk|Ign|Cgt)" /proc/self/status'
 	same "runs" "$(summary '.runs | length')" 3

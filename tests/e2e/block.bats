@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Slow block requests, on a disk of the test; and requests of the recorder itself.
+# Slow block requests on a disk of the test, and requests of the recorder itself.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -99,7 +99,7 @@ request_fires() { # MORE-THAN
 	wait_until 2 has io .fired $(($1 + 1))
 }
 
-# The kernel writes its journal, and what is left, some time after a file was written: no event tells when that is over.
+# The kernel writes its journal and other data some time after a file was written: no event says when it has finished.
 await_late_requests() {
 	sleep 1.5
 }
@@ -147,7 +147,7 @@ await_late_requests() {
 	same "fired by our own fsync" "$(rule own-fsync .fired)" 0
 	same "our own fsync" "$(rule own-fsync .suppressed.self)" "$(rule own-fsync .matched)"
 
-	# written by the kernel for another program meanwhile
+	# the kernel wrote it for another program
 	for turn in {1..3}; do
 		before=$(rule io .fired)
 		written_by_kernel=$(rule kernel .fired)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# What the recorder lacks without each capability that it keeps: none is kept for nothing.
+# What the recorder cannot do without each capability that it keeps: it needs every one.
 # with: others
 
 # shellcheck disable=SC2154 # set by bats and the helpers
@@ -79,7 +79,7 @@ of_rule() { # RULE: its manifest
 	grep -l "\"rule\": *\"$1\"" "$BASE"/incidents/*.json || fail "no incident of $1"
 }
 
-@test "with all of them: names of another user's program, of which only a map is left, and those of the kernel" {
+@test "with all capabilities: names in a deleted program of another user, and in the kernel" {
 	start_victim
 	# frbpf-admin opens it: with its CAP_SYSLOG, for otherwise the kernel hides the address
 	"$WORKLOADS/take_events" "$(</sys/kernel/tracing/events/oom/mark_victim/id)" >"$BATS_TEST_TMPDIR/taker" 3>&- &
@@ -96,7 +96,7 @@ of_rule() { # RULE: its manifest
 	frbpf status --json | jq -e .triggers.realtime >/dev/null || fail "not in real time"
 }
 
-@test "without CAP_SYS_PTRACE: not where a task of another user waits" {
+@test "without CAP_SYS_PTRACE: it is unknown where a task of another user waits" {
 	start_victim
 	run -0 without sys_ptrace load "$RULES"
 	[[ $output == *"recording without CAP_SYS_PTRACE (the maps of other users' processes)"* ]] || fail "$output"
@@ -106,7 +106,7 @@ of_rule() { # RULE: its manifest
 	# before Linux 6.15 there are no maps either
 }
 
-@test "without CAP_CHECKPOINT_RESTORE: no function of a file of which only a map is left" {
+@test "without CAP_CHECKPOINT_RESTORE: no functions of a deleted file" {
 	start_victim
 	run -0 without checkpoint_restore load "$RULES"
 	[[ $output == *"recording without CAP_CHECKPOINT_RESTORE (functions of programs whose file was replaced or removed)"* ]] ||

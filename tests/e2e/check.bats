@@ -152,7 +152,7 @@ two_rules() {
 	done
 }
 
-@test "without root: everything else is checked, and what is left out is listed" {
+@test "without root: check lists what it cannot check, and checks the rest" {
 	need_unprivileged
 	two_rules
 	run -0 --separate-stderr unprivileged "$FRBPF" check "$RULES"
@@ -227,7 +227,7 @@ two_rules() {
 	same "warnings" "$(grep -cE 'warning: (as measured, )?this' "$BATS_TEST_TMPDIR/live.err")" 2
 }
 
-# Rules on the source: one that fires each time, and one that never does.
+# Two rules on the source: one that always fires, and one that never does.
 often_and_never() { # NAME SOURCE [CONDITION]
 	cat >>"$RULES" <<-EOF
 		[rule-often-$1]

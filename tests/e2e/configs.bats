@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# The shipped rules files, unchanged, each fired by a real cause; and whether the dump explains it.
+# The shipped rules files, unchanged, each fired by a real cause that its dump must explain.
 
 # shellcheck disable=SC2154,SC2030,SC2031 # set by bats and the helpers; each test is a subshell
 load helpers
@@ -69,7 +69,7 @@ script_of() { # SESSION
 	perf script -i "$BASE/session-$1/perf.data.$name" --ns -F comm,pid,tid,cpu,time,event,trace,ip,sym >"$perf_out" 2>/dev/null
 }
 
-# Do the rings of all CPUs reach back to where the wait began? They do here; on a machine with many more switches they
+# Succeeds if the rings of all CPUs reach back to the begin of the wait. On a machine with many more switches they
 # may not.
 has_begin() { # SESSION
 	jq -e --arg session "$1" '.triggers[0].value_ns as $wait | .sessions[] | select(.name == $session) |
@@ -149,12 +149,12 @@ failing_request() {
 	((end - begin > 1000000000)) || skip "the io controller does not slow down loop devices here"
 	wait_for 'any(.triggers[]; .rule == "slow-device" and .args.bytes == 524288)'
 	wait_for "any(.triggers[]; .rule == \"slow-request\" and .subject.pid == $pid)"
-	# who requested what of the disk, and when it completed
+	# the request, its issuer and its completion
 	events "$BASE/session-evidence/perf.data.$name" block:block_rq_issue |
 		grep -q "^frbpf-io"$'\t'"$pid.*WS 524288 () 2048 + 1024 " || fail "no request of frbpf-io"
 	events "$BASE/session-evidence/perf.data.$name" block:block_rq_complete | grep -q " WS () 2048 + 1024 " ||
 		fail "the request has no end"
-	# and in what it waited
+	# the function that it waited in
 	if has_begin evidence; then
 		script_of evidence
 		stack_of "^ *frbpf-io  *$pid/.*sched:sched_switch:.*prev_state=D" "(submit_bio_wait|__blkdev_direct_IO)"
@@ -194,7 +194,7 @@ need_psi() {
 	memory_group_make 8388608
 	program dd frbpf-reader
 	truncate -s 256M "$BATS_TEST_TMPDIR/file"
-	# a test must not stall a whole machine for the shipped ones
+	# the shipped thresholds would stall the whole machine
 	load_shipped memory 's/reclaim > 200ms/reclaim > 10us/; s/full > 400ms/full > 1us/'
 	# shellcheck disable=SC2016 # of the inner shell
 	in_memory_group bash -c 'while :; do "$1" if="$2" of=/dev/null bs=1M status=none; done' _ "$program" "$BATS_TEST_TMPDIR/file" &
@@ -205,7 +205,7 @@ need_psi() {
 	wait_for 'any(.triggers[]; .rule == "thrashing")'
 }
 
-@test "@crash: who died of a fault, and where; programs that handle it do not fire" {
+@test "@crash: a program that dies of a fault, and where; programs that handle the fault do not fire" {
 	cp "$WORKLOADS/crash" "$BATS_TEST_TMPDIR/frbpf-crash"
 	cp "$WORKLOADS/crash" "$BATS_TEST_TMPDIR/frbpf-handled"
 	load_shipped crash
@@ -219,7 +219,7 @@ need_psi() {
 	grep -q "^ *frbpf-crash  *$pid/.*sched:sched_process_exec: filename=.*/frbpf-crash" "$perf_out" || fail "no start"
 	grep -q "signal:signal_generate: sig=11 .*comm=frbpf-handled" "$perf_out" || fail "no signal of the other"
 	run -1 incident_where '.triggers[0].subject.comm == "frbpf-handled"'
-	# one more is too many within ten minutes; another program is not
+	# another crash of this program within ten minutes is suppressed; one of another program is not
 	run -139 "$BATS_TEST_TMPDIR/frbpf-crash"
 	cp "$WORKLOADS/crash" "$BATS_TEST_TMPDIR/frbpf-abort"
 	run -134 "$BATS_TEST_TMPDIR/frbpf-abort" abort
@@ -325,7 +325,7 @@ recorded_net_rx() { # INCIDENT
 	# a slice is an eighth of the window: up to that, it equals the time that perf recorded
 	between "$(jq '.triggers[] | select(.rule == "net-rx-storm").value_ns' "$BASE/incidents/$name.json")" \
 		$(($(recorded_net_rx "$name") - 125000000)) $(($(recorded_net_rx "$name") + 125000000)) "time in net_rx"
-	# and the recording is enough to try the rule
+	# the recording suffices to try the rule on it
 	frbpf test --json "$RULES" "$name" >"$BATS_TEST_TMPDIR/tried"
 	jq -e '.rules[] | select(.name == "net-rx-storm") | .fired == 1 and .fires[0].value_ns > 500000000' \
 		"$BATS_TEST_TMPDIR/tried" || fail "$(cat "$BATS_TEST_TMPDIR/tried")"

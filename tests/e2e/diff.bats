@@ -90,7 +90,7 @@ switched_out() { # PID
 	perf_record b.data -e cpu-clock -F 4999 -g "$WORKLOADS/mix" --heavy 60 --rounds 300
 	run -0 frbpf diff a.data b.data
 	[[ $output == *"mix_heavy  mix"* && $output == *"mix_light  mix"* ]] || fail "$output"
-	# neighbours slow one function more than the other
+	# other programs slow one function more than the other
 	changes a.data b.data "$(row mix_heavy self_percent.change) | . > 25 and . < 65" >/dev/null ||
 		fail "$output"
 	changes a.data b.data "$(row mix_light self_percent.change) | . < -25 and . > -65" >/dev/null
@@ -124,7 +124,7 @@ switched_out() { # PID
 	changes a.data a.data '[.sessions[] | .events[].functions[], .offcpu.stacks[]] == []'
 }
 
-@test "the same wait is the same, however many programs watch the switch" {
+@test "a wait looks the same, however many programs watch the switch" {
 	need_recording
 	need_tracepoints
 	write_rules <<-'EOF'
@@ -273,7 +273,7 @@ switched_out() { # PID
 	fail "$said"
 }
 
-@test "a program that was built again does not give wrong names" {
+@test "a program that was rebuilt does not give wrong names" {
 	need_recording
 	cp "$WORKLOADS/mix" prog
 	perf_record a.data -e cpu-clock -F 1999 ./prog
@@ -281,7 +281,7 @@ switched_out() { # PID
 	rm prog # a new file: perf's copy is a link to the old one
 	cp "$WORKLOADS/burn" prog
 	perf_record none.data -e page-faults -c 1000000 true
-	# perf has kept a copy of the earlier program
+	# perf keeps a copy of the earlier program
 	all_shares a.data cpu-clock | grep -q '^mix_light '
 	rm -r "$HOME/.debug"
 	run ! grep -q '^mix_light \|^burn' <(all_shares a.data cpu-clock)

@@ -34,7 +34,7 @@ options_of() { # COMMAND
 		grep -vxE -e '-(base|config|help)'
 }
 
-# The same, anywhere in the text.
+# Names on standard input that are nowhere in the text.
 missing_words() { # PAGE
 	local name
 	while read -r name; do

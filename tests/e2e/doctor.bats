@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# What `frbpf doctor` finds: held against what this machine does.
+# The findings of `frbpf doctor`, compared with this machine.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -26,7 +26,7 @@ attached() {
 	jq -r '.findings[] | select(.part == "rules") | .text' "$BATS_TEST_TMPDIR/found" | sed 's/^attached: //; s/, /\n/g'
 }
 
-@test "as root: what works is found, and nothing else" {
+@test "as root: doctor finds what works, and nothing else" {
 	local status=0
 	frbpf doctor --json >"$BATS_TEST_TMPDIR/found" || status=$?
 	[[ $(jq '.findings | length' "$BATS_TEST_TMPDIR/found") -ge 8 ]]
@@ -45,12 +45,12 @@ attached() {
 		attached | grep -qxF "${source%%[:(]*}" || [[ $(level_of "rules on ${source%%[:(]*}") == no ]] ||
 			[[ $source =~ ^(app|usdt|rule)$ ]] || fail "$source is not examined"
 	done
-	# in words: the same findings
+	# the text has the same findings
 	frbpf doctor >"$BATS_TEST_TMPDIR/words" || ((status != 0))
 	[[ $(grep -cE '^(ok|less|no) +[a-z]' "$BATS_TEST_TMPDIR/words") == "$(jq '.findings | length' "$BATS_TEST_TMPDIR/found")" ]]
 }
 
-@test "without a capability: what fails, and the command that helps" {
+@test "without a capability: doctor says what fails, and the command that helps" {
 	run -1 frbpf_as -cap_38,-sys_admin doctor
 	[[ $output =~ no\ +privileges\ +CAP_PERFMON\ is\ missing ]] || fail "$output"
 	[[ $output =~ no\ +rules\  ]]
@@ -64,7 +64,7 @@ frbpf_as() { # CAPABILITIES COMMAND
 	timeout 60 setpriv --bounding-set "$1" --inh-caps "$1" -- "$FRBPF" "$2" --base "$BASE" </dev/null 2>&1 3>&-
 }
 
-@test "a program of another tool that takes an event from us" {
+@test "doctor finds a program of another tool that takes an event from us" {
 	local id
 	write_rules <<-'EOF'
 		[session-oom]

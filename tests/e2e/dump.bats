@@ -206,7 +206,7 @@ sample_type() { # LINE of perf evlist -v
 	cp "$BASE/session-sched/perf.data.$first" "$BATS_TEST_TMPDIR/alone"
 	run -1 --separate-stderr frbpf show "$BATS_TEST_TMPDIR/alone"
 	[[ $stderr == "frbpf: error: "*"read a dump without its manifest with \`frbpf why"* ]] || fail "$stderr"
-	# nobody's fault
+	# not the fault of our file
 	run -0 --separate-stderr frbpf ls --causes
 	[[ ! $output && $stderr == *"no incident that a rule began"* ]] || fail "$output$stderr"
 	run -1 --separate-stderr frbpf why

@@ -305,7 +305,7 @@ build_id() { # FILE
 	wait_until 10 burns "$job_out"
 	record
 	let_burn "$job"
-	end_jobs # nobody can ask it any more
+	end_jobs # the process is gone
 	dump "$job"
 	perf buildid-cache -a "$IMAGES/alpha"
 	names_of "$path" --pid "$job"
@@ -385,7 +385,7 @@ need_loadable_module() { # NAME
 	workload fork_storm 1000 1 /bin/true >/dev/null # 700 KB of records
 	path=$(frbpf dump --session cpu)
 	names_of "$path"
-	# what the memory no longer holds is reported, not invented
+	# data that memory no longer holds is reported, not invented
 	if (($(count alpha "$pid" burn_alpha) < 20)); then
 		jq -e '.sessions[].sideband.incomplete' "$BASE"/incidents/*.json
 	fi

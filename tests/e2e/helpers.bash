@@ -51,9 +51,9 @@ common_teardown() {
 	for pid in $daemons ${awake_pids[@]+"${awake_pids[@]}"}; do
 		kill -KILL "$pid" 2>/dev/null || true
 	done
-	# until it has ended, it may write into the directory that bats is about to remove
+	# until the daemon has ended, it may write into the directory that bats removes
 	[[ ! $daemons ]] || wait_until 5 no_daemon || true
-	# a recorder that failed at something
+	# a recorder that reported an error
 	! grep -shF -d skip -D skip 'refused by our own filter' "$BASE/output" "$BATS_TEST_TMPDIR"/* >&2
 }
 
@@ -98,7 +98,7 @@ keep_cpus_awake() {
 				while [ $i -lt 100000 ]; do i=$((i + 1)); done
 			done' - "$BATS_TEST_TMPDIR" </dev/null &>/dev/null 3>&- &
 		awake_pids+=("$!")
-		disown "$!" # its end is no news
+		disown "$!" # bash must not report its end
 	done
 }
 
@@ -144,8 +144,8 @@ frbpf_stop() {
 	wait_until 10 no_daemon
 }
 
-# For "and no more of them": stops the daemon, which first writes the incidents of all that fired before. It must still
-# be there.
+# Before a test counts incidents: stops the daemon, which first writes the incidents of all triggers. It must still
+# be running.
 frbpf_finish() {
 	[[ $(daemon_pid) ]] || fail "there is no daemon; output: $(cat "$BASE/output" 2>/dev/null)"
 	frbpf_stop
@@ -175,7 +175,7 @@ daemon_pid() {
 
 # --- waiting
 
-# Asks again and again, ever less often up to ten times a second: what is asked takes CPU time from what is awaited.
+# Polls less and less often, down to ten times a second, because each poll takes CPU time from the awaited program.
 wait_until() { # SECONDS COMMAND...
 	local deadline=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000)) ms=20
 	shift

@@ -12,7 +12,7 @@ need_their_name() {
 	[[ $their_name ]] || skip "no user with uid 65534"
 }
 
-@test "run --user gives away what it made, whatever took its name" {
+@test "run --user changes the owner only of files that it made, whatever took their names" {
 	need_their_name
 	as_them mkdir "$theirs/p"
 	run -0 frbpf_run "--user=$their_name" --when 'runqlat > 1h' -o "$theirs/p/out" -- \
@@ -201,7 +201,7 @@ close_in_processes() { # N
 	}' "$1"
 }
 
-@test "a user who fills the table of a rule: its matches are counted, other rules have their own room" {
+@test "a user fills the table of one rule: the matches are counted, and other rules keep their room" {
 	write_rules <<-'EOF'
 		[rule-crowded]
 		when = syscall:close fails (EBADF)
@@ -246,8 +246,8 @@ close_in_processes() { # N
 	frbpf ping
 }
 
-# Both the opener and the reader, which started it, are behind a filter of system calls by then. The opener opens the
-# dump; the reader opens nothing any more.
+# By then a filter of system calls confines both the reader and the opener that it started. The opener opens the
+# dump; the reader can open nothing.
 read_behind_filter() { # TRACE
 	awk '/clone|fork/ && / = [0-9]+$/ {parent[$NF] = $1}
 		/(seccomp\(SECCOMP_SET_MODE_FILTER|<... seccomp resumed>).*= 0$/ {filtered[$1] = 1}
@@ -303,7 +303,7 @@ grow() { # DUMP TO SIZE
 	EOF
 }
 
-@test "a recording that takes more than its reader may have is an error that says so" {
+@test "a recording that needs more memory than its reader may use is a clear error" {
 	local dump
 	write_rules </dev/null
 	frbpf_load
@@ -364,7 +364,7 @@ received() { # N
 	[[ $(recorder "$1" status --json | jq .app.received) == 1 ]]
 }
 
-@test "of recorders that start together one has the common socket, all have their own" {
+@test "recorders that start together: one gets the common socket, each has its own" {
 	local i starting=()
 	cat >"$RULES" <<-'EOF'
 		[session-x]

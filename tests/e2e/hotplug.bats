@@ -78,7 +78,7 @@ check_recorded() {
 	check_recorded
 }
 
-# Without reports of the kernel: in the network namespace of another user namespace.
+# Without uevents of the kernel: in the network namespace of another user namespace.
 hide_uevents() {
 	local mine
 	unshare -U -n sleep 60 3>&- &
@@ -164,7 +164,7 @@ ran_there() { # JQ of a file
 	ran_there '.incidents[0].files[0].file'
 }
 
-@test "why tells who had to leave a CPU that went offline, and not of a quota or an idle CPU" {
+@test "why says that a task had to leave an offline CPU, and blames no quota or idle CPU" {
 	keep_cpus_awake
 	printf '[session-evidence]\nrun = evidence -m 8M\n[rule-none]\nwhen = app:none\n' >"$RULES"
 	frbpf_load

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Files that cannot be read: a file system that hangs delays only the look-up of names.
+# Files that cannot be read: a hanging file system delays only the look-up of names.
 # with: others
 # shellcheck disable=SC2030,SC2031 # every test is a shell of its own
 load helpers
@@ -65,7 +65,7 @@ load_beside_hung() {
 	named "$BASE/incidents/$name.json"
 	user_modules "$name" | grep -qx "$path hung_outer" || fail "$(user_modules "$name")"
 	same "names" "$(jq -r .names "$BASE/incidents/$name.json")" complete
-	# then it hangs: the file is known, its functions are not
+	# while it hangs, the file is known but not its functions
 	echo hang >&7
 	echo close >&7
 	wait_until 30 has_incidents 2
@@ -80,7 +80,7 @@ load_beside_hung() {
 	same "names" "$(jq -r .names "$BASE/incidents/$name.json")" partial
 }
 
-@test "the same if the kernel reports no build ids, right after it began to hang" {
+@test "a program on a file system that begins to hang, on a kernel that reports no build ids" {
 	local path name
 	write_rules <<-'EOF'
 		[rule-close]
@@ -117,7 +117,7 @@ told_of_hung() {
 	load_beside_hung
 	echo hang >&7
 	printf '[rule-call]\nwhen = uprobe:%s:hung_outer\n' "$path" >>"$RULES"
-	# neither load waits for it, nor the daemon, which reads the rules itself
+	# neither `load` nor the daemon, which reads the rules itself, waits for the file
 	run -1 frbpf check "$RULES"
 	[[ $output == *"$path: its file system does not answer"* ]] || fail "$output"
 	run -1 frbpf load "$RULES"

@@ -24,7 +24,7 @@ send_packets() {
 	"$BATS_TEST_TMPDIR/frbpf-net" -c 'for i in {1..20}; do echo x >/dev/udp/127.0.0.1/9; done' 2>/dev/null 3>&- || true
 }
 
-# A busy ksoftirqd receives them, too: try again then.
+# A busy ksoftirqd may receive them instead: then try again.
 packets_fire() {
 	send_packets
 	wait_until 2 has_incidents "$BASE" 1
@@ -75,7 +75,7 @@ perf_sees_interrupts() {
 		[session-irq]
 		run = -e irq:irq_handler_entry -e irq:irq_handler_exit -m 1M --overwrite --switch-output -a
 
-		# not the very first: the session has recorded for a while
+		# not the first one, so that the session has recorded for a while
 		[rule-irq]
 		when  = hardirq > 1ns
 		count = 5 in 60s

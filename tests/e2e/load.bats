@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# From nothing to a running daemon and back, and what is refused on the way.
+# Start and stop of a daemon, and the errors on the way.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -107,7 +107,7 @@ daemon_answers() {
 	same "usage of stop" "${lines[0]}" "Usage: frbpf stop"
 }
 
-@test "stop without a daemon says so in one line, and is no failure" {
+@test "stop without a daemon succeeds, and says so in one line" {
 	run -0 --separate-stderr frbpf stop
 	same "lines on standard error" "${#stderr_lines[@]}" 1
 	[[ ! $output ]]

@@ -118,7 +118,7 @@ players() {
 	same "switches in our dump" "$ours" "$theirs"
 }
 
-# The kernel writes a record to one event after another, the newest first: ours must leave nothing in it.
+# The kernel writes one record to all events in turn, the newest first: ours must leave nothing in the record.
 @test "a perf record that began before us reads as if we were not there" {
 	write_rules </dev/null
 	file=$BATS_TEST_TMPDIR/perf.data
@@ -132,9 +132,9 @@ players() {
 }
 
 # Where two record the same software event, some kernels give the samples the time and id of one of them.
-@test "a recording of page faults that began before us gets nothing of shipped sessions" {
+@test "a recording of page faults that began before us gets no events of shipped sessions" {
 	local config n=0 samples wrong_time wrong_id
-	# rules may need what this machine lacks
+	# rules may need features that this machine lacks
 	for config in "$root"/configs/*.conf; do
 		n=$((n + 1))
 		run -0 --separate-stderr "$FRBPF" check "$config"

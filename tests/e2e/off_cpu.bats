@@ -37,7 +37,7 @@ sum() { # FUNCTION <SAMPLES
 	awk -v sym="$1" '$3 == sym {sum += $2} END {printf "%d", sum}'
 }
 
-# Its samples are within what the program measured, and most of it
+# Its samples cover most of the time that the program measured, and no more
 agrees() { # FILE PID "long NS short NS"
 	local words
 	read -ra words <<<"$3"
@@ -106,7 +106,7 @@ leave_group() {
 	[[ $(perf evlist -i "$(dumps all)") == *offcpu-time* ]]
 }
 
-@test "--off-cpu: why takes the stacks of waits from its samples, and says of which waits there are none" {
+@test "--off-cpu: why takes the stacks of waits from its samples, and names the waits without a stack" {
 	sessions >"$RULES" <<-END
 		all -e sched:sched_switch -e sched:sched_waking --off-cpu --off-cpu-thresh 20 --overwrite -a
 	END

@@ -46,7 +46,7 @@ reads() { # SESSION EVENT
 	frbpf_load
 	workload mix 200000 >/dev/null
 	frbpf dump >/dev/null
-	export PERF_LIMIT=300 # it unwinds stacks of whatever runs on a busy machine
+	export PERF_LIMIT=300 # it unwinds stacks of every program on a busy machine
 	for name in group dwarf fields regs filter cpu switches delay; do
 		reads "$name" cpu-clock
 	done
@@ -163,7 +163,7 @@ address_objects() { # FILE
 	[[ $output == *"  unwound    session stacks, "*" before:"*" main+0x"*" (mix)"*" (libc.so.6)"* ]] || fail "$output"
 }
 
-@test "a session goes on through reloads while a child of its process lives; then a load says who has ended" {
+@test "a session survives reloads while a child of its process lives; later a load reports the ended process" {
 	local go=$BATS_TEST_TMPDIR/go child=$BATS_TEST_TMPDIR/child
 	mkfifo "$go"
 	# shellcheck disable=SC2016 # of the inner shell
@@ -195,7 +195,7 @@ begun_again() { # N
 	frbpf_load
 	wait_until 60 begun_again 2 || fail "$(cat "$BASE/output")"
 	(($(dumps again | wc -l) >= 2)) || fail "$(dumps)"
-	# each end has a separate dump, of its own process
+	# each end of a session makes a dump of its process
 	for file in $(dumps again | head -n 2); do
 		perf script -F comm,pid,event -i "$file" 2>/dev/null | awk '$1 == "burn" {print $2; exit}'
 	done >"$BATS_TEST_TMPDIR/pids"
@@ -244,7 +244,7 @@ dump_has_samples_of() { # COMM
 	perf script -F comm,event -i "$(dumps again | tail -n 1)" 2>/dev/null | grep -q "^ *$1 *cpu-clock"
 }
 
-@test "refused options of a line come with what to write instead" {
+@test "an error about an option says what to write instead" {
 	sessions >"$RULES" <<-'END'
 		one -e cpu-clock --setup-filter pin
 		two -e cpu-clock -C 4096

@@ -142,7 +142,7 @@ need_cgroups() {
 	between "$(matched scopes)" 1 1000 "in one that was there before"
 	between "$(matched others)" 1 1000 "negated"
 	same "all" "$(matched all)" $(($(matched scopes) + $(matched services)))
-	# more names than are looked at, and those that are
+	# deeper than the compared levels: the first ones decide
 	n=$(matched scopes) below=$cgroup/b.scope$(printf '/%d' {1..40})
 	mkdir -p "$below"
 	in_cgroup "$below" miss "$prog"

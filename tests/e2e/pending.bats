@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Rules on what has begun and not ended.
+# Rules on events that have begun and not ended.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -64,7 +64,7 @@ shows() { # PATTERN
 	jq -e --argjson pid "$hung" '.triggers | length == 1 and (.[0] | .pending and .subject.pid == $pid and
 		.source == "offcpu" and .value_ns > .threshold_ns and .current == .subject)' "$json" ||
 		fail "$(cat "$json")"
-	# the kernel's name for where it sleeps
+	# the kernel function in which it sleeps
 	wchan=$(cat "/proc/$hung/wchan")
 	[[ $wchan == 0 ]] || jq -e --arg f "$wchan" '.triggers[0].stacks.kernel | any(.symbol == $f)' "$json" ||
 		fail "it sleeps in $wchan: $(jq .triggers[0].stacks "$json")"
@@ -104,7 +104,7 @@ shows() { # PATTERN
 	frbpf show | grep -Eq 'value  .*, threshold 100ms, in which nothing came$' || fail "$(frbpf show)"
 	events "$(dumps sched)" frbpf:trigger >"$BATS_TEST_TMPDIR/marker"
 	! grep -q 'key=read' "$BATS_TEST_TMPDIR/marker" || fail "$(cat "$BATS_TEST_TMPDIR/marker")"
-	# the call stands before what became of it
+	# the call is printed before its outcome
 	# shellcheck disable=SC2016 # of perl
 	perl -e '$0 = $ARGV[0]; pipe(R, W); sysread(R, $x, 1)' "$victim" 3>&- &
 	hung=$!

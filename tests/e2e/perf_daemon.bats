@@ -333,7 +333,7 @@ first_word_of_second_start() {
 	wait_until 60 answers said FAIL || fail "it goes on"
 	wait_until 60 grep -q 'Captured and wrote' "$BASE/session-said/output" || fail "$(cat "$BASE/session-said/output")"
 	same "the directory" "$(head -1 "$BASE/session-said/output")" "$BASE/session-said"
-	# nobody else was recorded
+	# no other process was recorded
 	same "who" "$(perf script -F comm,event -i "$BASE/session-said/perf.data" | sort -u | tr -d ' \n')" shcpu-clock:
 	grep -q "session 'said' ends: its command exited, status=0" "$BASE/output"
 }

@@ -75,9 +75,9 @@ hog() { # SECONDS
 	no_more_than_counted "$value" $(((after - before) * 1000)) 300000000
 	same subject "$(jq -c '.triggers[0].subject | [.pid, .comm]' "$BASE/incidents/$name.json")" '[0,""]'
 	same triggers "$(events "$(dumps sched | head -n 1)" frbpf:trigger | wc -l)" 1
-	# the stall is no wait that began at one moment
+	# a stall has no single begin
 	same begins "$(events "$(dumps sched | head -n 1)" frbpf:begin | wc -l)" 0
-	# it continues: nearly all of the next window
+	# the stall continues for nearly all of the next window
 	wait_until 35 has_fired cpu 3
 	between "$(status_of cpu .max_value_ns)" 1000000000 2000000000 "the largest"
 	run -0 frbpf show "$name"
@@ -185,11 +185,11 @@ has_closed() { # FILE
 stays_asleep() { # TASK
 	local switches
 	switches=$(grep ctxt_switches "$1/status")
-	sleep 1.5 # no event: what is tested is that none comes
+	sleep 1.5 # a sleep, because the test is that no event comes
 	[[ $(grep ctxt_switches "$1/status") == "$switches" ]]
 }
 
-@test "armed and quiet: the thread that waits for pressure does not run" {
+@test "without pressure the thread that waits for it does not run" {
 	local task switches pid
 	write_rules <<-'EOF'
 		[rule-io]

@@ -96,7 +96,7 @@ has() {
 	same "samples" "$(cat "$perf_out")" "$count"
 }
 
-# perf refuses a field that one event of the file lacks
+# perf refuses to print a field that one event of the file lacks
 @test "perf script and report: fields that options add, also in the marker and after a merge" {
 	local field file
 	frbpf merge -o merged "$(dump_of mem)"

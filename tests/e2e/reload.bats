@@ -40,7 +40,7 @@ counting_rules() { # FILE
 	} >"$1"
 }
 
-@test "unchanged rules keep their counters and cooldowns, whatever changes around them" {
+@test "unchanged rules keep their counters and cooldowns when other rules change" {
 	write_rules <<-EOF
 		[rule-one]
 		when = syscall:clock_nanosleep > 10ms
@@ -148,7 +148,7 @@ counting_rules() { # FILE
 	wait_until 15 used $((one * 2)) || fail "one: $(frbpf status --json | jq .memory)"
 }
 
-# As Kubernetes replaces the volume of a ConfigMap: rules.conf -> ..data/rules.conf, ..data -> ..N.
+# Replaces the file like Kubernetes the volume of a ConfigMap: rules.conf -> ..data/rules.conf, ..data -> ..N.
 publish() { # NUMBER RULE
 	local dir=$BATS_TEST_TMPDIR/volume
 	mkdir -p "$dir/..$1"
@@ -242,7 +242,7 @@ run_counted() { # STOP COMMAND...
 	) >"$BATS_TEST_TMPDIR/calls" 3>&- &
 	calls=$!
 	status=0
-	until ((status || $(wc -l <"$BATS_TEST_TMPDIR/calls") >= 1000)); do # a quick machine is done before
+	until ((status || $(wc -l <"$BATS_TEST_TMPDIR/calls") >= 1000)); do # on a fast machine the loop may end early
 		timeout -k 5 240 "$@" 3>&- || status=$?
 	done
 	touch "$stop"

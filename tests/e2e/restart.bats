@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# What outlives the daemon: cooldowns and max-dumps.
+# State that outlives the daemon: cooldowns and max-dumps.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -173,7 +173,7 @@ send() { # MESSAGE ARGUMENTS...
 	printf %s "$message" | timeout -k 5 60 "$WORKLOADS/app_send" "$socket" "$@" 3>&- >/dev/null
 }
 
-# It has learnt, which takes 20 values of ten seconds.
+# The rule has learnt its threshold, which takes 20 values within ten seconds.
 has_learnt() {
 	send "learn 1ms" --times 20
 	status_of learnt .learnt.threshold_ns

@@ -64,7 +64,7 @@ is_expired() {
 	EOF
 	frbpf_load
 	began=${EPOCHREALTIME/[.,]/}
-	frbpf dump >/dev/null # it says so if a file is not there
+	frbpf dump >/dev/null # prints an error if a file is missing
 	wait_until 15 is_expired || fail "$(cat "$BASE/output")"
 	between $((${EPOCHREALTIME/[.,]/} - began)) 3000000 1000000000 "us until it was gone"
 	grep -q 'removed 1 old incidents' "$BASE/output"

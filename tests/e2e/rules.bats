@@ -115,7 +115,7 @@ has_suppressed() { # NAME
 	[[ $(suppressed "$1") != "[]" ]]
 }
 
-@test "the manifest has what a cooldown suppressed, once it is over or the rule fires again" {
+@test "the manifest counts what a cooldown suppressed, once the cooldown is over or the rule fires again" {
 	write_rules <<-'EOF'
 		[daemon]
 		merge = 0

@@ -395,7 +395,7 @@ refused() { # WANTED ARGUMENTS...
 
 # --- other recorders, and leftovers
 
-@test "beside a running daemon and another run: each has its own" {
+@test "beside a running daemon and another run: each has its own results" {
 	write_rules <<-EOF
 		[rule-daemon]
 		when = $WHEN
@@ -416,7 +416,7 @@ refused() { # WANTED ARGUMENTS...
 	same "announced" "$(FRBPF_BASE='' "$FRBPF" status --base "$BASE" --json | jq -r .base)" "$BASE"
 }
 
-@test "nothing is left behind but the folder" {
+@test "a run leaves only its folder behind" {
 	need_bpftool
 	local run_pid objects
 	"$FRBPF" run --when "$WHEN" -o "$OUT" -- sh -c 'until [ -e "$1" ]; do sleep 0.2; done' _ "$BATS_TEST_TMPDIR/go" \

@@ -81,7 +81,7 @@ as_nobody() { # CAPABILITIES ARGUMENTS...
 	same "capabilities" "$output" "$(printf 'CapEff:\t0000000000000000')"
 	same "recorded" "$(summary .recorded out)" true
 	[[ $(summary '.sessions[].run' out) == *sched:sched_wak* ]] || fail "tracefs was not read"
-	# they are for files of the kernel: of the files that the user names, only his own are readable
+	# the capabilities serve files of the kernel: of the files that the user names, only his own are readable
 	install -m 0600 <(echo 'for root only') "$open_dir/secret"
 	run -1 setpriv --reuid 65534 --regid 65534 --clear-groups "$open_dir/frbpf" check "$open_dir/secret"
 	[[ $output == *"Permission denied"* && $output != *"for root"* ]] || fail "$output"
@@ -171,7 +171,7 @@ for f in sys.argv[1:]: yaml.safe_load(open(f))' "$root"/configs/ci/*.yml
 
 # --- the worked example
 
-# With a threshold that a machine that stands still makes nobody exceed.
+# The threshold is so high that a pause of the machine does not exceed it.
 lock_rules() {
 	sed 's/150ms/1s/' "$root/tests/workloads/lock_service.conf" >"$RULES"
 	grep -q '> 1s' "$RULES"
@@ -207,7 +207,7 @@ lock_rules() {
 	total=$(summary "$rows | .here")
 	here=$(jq -n "$(jq .percent <<<"$row") * $total / 100 | floor")
 	between "$here" 1475000000 10000000000 "time of refresh_catalog"
-	# it holds the lock two more times after the dump: these are the rest
+	# it holds the lock two more times after the dump: these make up the rest of the run
 	same "in the rest" "$(jq '.percent_of_rest > 0' <<<"$row")" true
 	(($(summary "$rows | .rest") >= 2950000000)) || fail "rest: $(summary "$rows | .rest")"
 	# the dump saved for comparison is gone
@@ -229,6 +229,6 @@ lock_rules() {
 	same "it is in no rest" "$(jq '.percent_of_rest == 0' <<<"$row")" true
 	same "its state" "$(jq -r .state <<<"$row")" S
 	(($(summary "$rows | .rest") >= 200000000)) || fail "rest: $(summary "$rows | .rest")"
-	# the same as text
+	# the text says the same
 	grep -qE '^\| [0-9.]+% \| 0\.0% \| frbpf-victim, S \|.*_sys_clock_nanosleep' "$OUT/summary.md" || fail "$(cat "$OUT/summary.md")"
 }

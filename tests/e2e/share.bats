@@ -73,7 +73,7 @@ burn() {
 	frbpf show | grep -q 'threshold 10ms, together in 500ms$' || fail "$(frbpf show)"
 }
 
-@test "a share of a cgroup is of its tasks and those below" {
+@test "a share of a cgroup counts its tasks and those of the cgroups below it" {
 	local name json pid
 	need_cgroup
 	write_rules <<-EOF

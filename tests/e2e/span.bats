@@ -84,7 +84,7 @@ net_rx() {
 	awk '$1 == "NET_RX:" { for (i = 2; i <= NF; i++) sum += $i } END { print sum }' /proc/softirqs
 }
 
-@test "softirqs from entry to exit: at least as many as perf saw, at most as many as the kernel counted" {
+@test "spans over softirqs: at least as many as perf saw, at most as many as the kernel counted" {
 	need_perf
 	need_tracepoints irq:softirq_exit
 	write_rules <<-'EOF'

@@ -230,7 +230,7 @@ compared() { # RULE
 	offset=$(jq .offset <<<"$frame")
 	((offset > 0)) || fail "$frame"
 	same "kernel frames" "$(jq '.triggers[0].stacks.kernel | length > 1' "$BASE/incidents/$name.json")" true
-	# and its functions: those that perf names
+	# its functions, compared with the names of perf
 	check_frames "$name" "$BASE/session-cpu/perf.data.$name"
 	grep -q '^victim_main+0x' "$BATS_TEST_TMPDIR/ours" || fail "$(cat "$BATS_TEST_TMPDIR/ours")"
 	same "user part" "$(jq -r '.triggers[0].stacks.user_from' "$BASE/incidents/$name.json")" trigger
@@ -269,7 +269,7 @@ compared() { # RULE
 	frbpf_load
 	program=$BATS_TEST_TMPDIR/program
 	cp "$WORKLOADS/slow_syscall" "$program"
-	# it sleeps on after the watched call, and still exists when its stack is named
+	# it sleeps after the watched call, and still exists when its stack gets names
 	"$program" --ms 600 --times 100 >/dev/null 3>&- &
 	child=$!
 	wait_until 10 grep -q "$program" "/proc/$child/maps"

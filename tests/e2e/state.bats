@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# What no event reports: who the subject is, how it is scheduled, what limits it.
+# Facts that no event reports: parents of the subject, its scheduling, its limits.
 
 # shellcheck disable=SC2154,SC2030,SC2031 # set by bats and the helpers; every test is a subshell
 # with: others

@@ -144,7 +144,7 @@ all_whole() {
 	all_whole
 }
 
-# Of its memory without the log of names: that has its own limit, and grows with what runs on this machine.
+# Its memory without the log of names, which has its own limit and grows with the load of the machine.
 # The memory reserved by malloc() depends on which threads ran at once.
 held_bytes() {
 	frbpf status --json | jq '.memory | .heap_in_use_bytes - .sideband_bytes'
@@ -176,7 +176,7 @@ holds_at_most() { # BYTES
 	before=$(held_bytes)
 	timeout 240 "$WORKLOADS/reload_storm" "$BASE/control" "$(short_or_long 20 200)" "$RULES.2" "$RULES"
 	end_calls
-	# a dump that is still being written needs more
+	# a dump that is still being written needs more memory
 	wait_until 60 holds_at_most $((before + before / 8 + (2 << 20))) || fail "$before bytes, then $(held_bytes)"
 }
 
@@ -193,7 +193,7 @@ kill_soon() {
 	kill_daemons
 }
 
-# On a slow machine, a daemon may appear only after that moment.
+# On a slow machine, a daemon may start only after that moment.
 all_killed() {
 	no_daemon || { kill_daemons; false; }
 }
@@ -274,7 +274,7 @@ end_errors() {
 	wait "$tracer" 2>/dev/null || true
 }
 
-# Runs it meanwhile. It must succeed, or print what failed.
+# Runs COMMAND while these calls fail. It must succeed, or print an error.
 under_errors() { # SYSCALLS ERROR WHEN COMMAND...
 	local status=0 out
 	begin_errors "$1" "$2" "$3"

@@ -79,7 +79,7 @@ trigger() { # NAME PATH: of the first trigger in the manifest
 	awk '/frbpf:trigger/ { on = 1; next } /^$/ { on = 0 } on' "$perf_out" >"$BATS_TEST_TMPDIR/stack"
 	grep -q 'crash_write (.*/frbpf-crash)' "$BATS_TEST_TMPDIR/stack" || fail "$(cat "$BATS_TEST_TMPDIR/stack")"
 	grep -q 'crash_outer (.*/frbpf-crash)' "$BATS_TEST_TMPDIR/stack" || fail "$(cat "$BATS_TEST_TMPDIR/stack")"
-	# and its page faults, though it has ended
+	# its page faults, though it has ended
 	grep -q "^frbpf-crash  *$pid .*page-faults" "$perf_out" || fail "no page fault of the process"
 	run ! grep -q ":$pid" "$perf_out"
 }
@@ -226,7 +226,7 @@ has_matched() { # RULE N
 	sed -i 's/__GFP_ZERO/__GFP_ZER/' "$RULES"
 	run -1 frbpf check "$RULES"
 	[[ $output == *"'gfp_flags' has no value named '__GFP_ZER' (did you mean '__GFP_ZERO'?)"* ]] || fail "$output"
-	# next to a path, arguments are used, which are numbers
+	# a rule with a path uses the arguments, which are numbers
 	sed -i 's/__GFP_ZER.*/__GFP_ZERO \&\& page._refcount.counter >= 0/' "$RULES"
 	run -1 frbpf check "$RULES"
 	[[ $output =~ "'__GFP_ZERO' is a name of the tracepoint's format: a rule with a path needs "([0-9]+)" instead" ]] || fail "$output"

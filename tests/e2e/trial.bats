@@ -35,7 +35,7 @@ record() {
 		-- "$@" </dev/null >workload.out 2>perf.err 3>&- || fail "$(cat perf.err)"
 }
 
-# of RULE JQ: from the result of the trial
+# of RULE JQ: the filter on the result of RULE
 of() {
 	jq -c --arg rule "$1" ".rules[] | select(.name == \$rule) | $2" tried
 }
@@ -192,7 +192,7 @@ try() {
 	frbpf test "$RULES" "$name" | grep -q 'recordings do not tell uid' || fail "$(frbpf test "$RULES" "$name")"
 }
 
-@test "what recordings cannot tell is reported, and so are files that are none" {
+@test "facts that recordings lack are reported, and so are files that are not recordings" {
 	need_recording
 	local output
 	timeout -k 5 60 perf record -q -a -e sched:sched_switch -o b.data -- true </dev/null 2>/dev/null 3>&-
@@ -231,7 +231,7 @@ try() {
 	[[ $(of of-others .cannot) == *"nor can rule wait"* ]] || fail "$(cat tried)"
 	[[ $(of span .cannot) == *"no field 'prev.cpus_mask'"* ]] || fail "$(cat tried)"
 	same "silence" "$(of silence .fired)" 0
-	# any user may, with readable files
+	# any user may run it on files that he can read
 	chmod a+rx . && chmod a+r b.data r.conf
 	if setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$FRBPF" -a -r "$PWD/b.data"; then
 		setpriv --reuid 65534 --regid 65534 --clear-groups "$FRBPF" test r.conf b.data
@@ -256,7 +256,7 @@ perf_saves() {
 		fail "$(cat perf.err)"
 }
 
-# tells FILE RULE...: of the rules, those that are told from the file
+# tells FILE RULE...: prints the rules that the file can answer
 tells() {
 	local file=$1
 	shift
@@ -329,6 +329,6 @@ counted() {
 	perf_saves mem.data record -q -a -e 'vmscan:*direct_reclaim*' -e 'vmscan:*memcg_reclaim*'
 	tells mem.data reclaim
 	counted mem.data memcg_reclaim_end reclaim
-	# and each of the others says why not
+	# each of the other rules says why not
 	jq -e '[.rules[] | .cannot // "told" | length > 3] | all' tried >/dev/null || fail "$(cat tried)"
 }

@@ -58,7 +58,7 @@ same_rules() { # WHEN, of those of all rates
 	jq -e --slurpfile truth "$BATS_TEST_TMPDIR/truth" \
 		'.largest_ns >= 30e6 and .largest_ns <= ([$truth[] | .end_ns - .begin_ns] | max)' "$answer"
 	same "rates" "$(jq -c '[.thresholds[].per_day]' "$answer")" '[20,5,1]'
-	# what so short a measurement can tell of rare ones
+	# the report says what so short a measurement proves about rare values
 	jq -e '.unreached.threshold_ns as $ns | $ns >= .largest_ns and .unreached.when == "syscall:clock_nanosleep > " +
 		if $ns < 1e9 then "\($ns / 1e6)ms" else "\($ns / 1e9)s" end' "$answer" || fail "$(cat "$answer")"
 	# what is pending, or compared with what is usual, has the same values
@@ -114,7 +114,7 @@ same_rules() { # WHEN, of those of all rates
 	jq -e '[.steps[].threshold_ns] | .[0] == 5e6 and .[-1] == 5e9' "$answer"
 	jq -e '.steps[0].matched >= 1 and .steps[-1].matched == 0' "$answer" || fail "$(cat "$answer")"
 	same_rules 'oncpu > [0-9]+% in 500ms per thread'
-	# a thread that got nearly all of a CPU leaves no step that it can be above
+	# if a thread got nearly all of a CPU, no step is above its value
 	jq -e '(if any(.steps[]; .threshold_ns == 475e6 and .matched > 0) then "unknown" else "unseen" end) as $how |
 		.thresholds | length == 3 and all(.how == $how)' "$answer" || fail "$(cat "$answer")"
 }

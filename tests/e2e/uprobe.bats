@@ -155,7 +155,7 @@ user_frame() { # INCIDENT: where its first trigger's subject was, MODULE FUNCTIO
 	[[ $output == *"several functions 'demo::outer', write one in full: "*"demo::outer(int)"* ]]
 }
 
-# In C, too, the stack is unwound: through functions with clean-ups as through those that the file says nothing of.
+# Stacks of C programs are unwound, too: through functions with clean-ups, and through functions without unwind tables.
 @test "threads are cancelled and end inside of measured functions, and all clean-ups run" {
 	local with=$BATS_TEST_TMPDIR/with without=$BATS_TEST_TMPDIR/without file func
 	command -v gcc >/dev/null || skip "no C compiler"

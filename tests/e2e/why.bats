@@ -59,7 +59,7 @@ need_recording() {
 	expect_right a.data truth
 }
 
-@test "why tells that other CPUs idled while a pinned task waited for its own" {
+@test "why says that other CPUs were idle while a pinned task waited for its own" {
 	need_recording
 	record_possible pinned
 	[[ $(why_of a.data "$(<truth)") == *", while CPU "*" was idle"* ]] || fail "$(why_of a.data "$(<truth)")"
@@ -72,12 +72,12 @@ record_possible() { # NAME...
 	expect_right a.data truth
 }
 
-@test "why finds whose requests a disk worked for, and what kept a request from it" {
+@test "why finds whose requests a disk served, and what delayed a request before the disk" {
 	need_recording
 	record_possible fsync-behind queue-behind lock-io journal three-servers io-limit
 }
 
-@test "why finds who holds a kernel lock, who serves a file, which of many readers is in the way" {
+@test "why finds the holder of a kernel lock, the server of a file, and the reader that blocks a writer" {
 	need_recording
 	record_possible mmap-lock inode-lock fuse-fault starved-writer
 }
@@ -133,7 +133,7 @@ need_quota() {
 	[[ $quota_group ]] || skip "no cgroup with a CPU controller"
 }
 
-@test "why distinguishes a CPU quota from others who have the CPU" {
+@test "why distinguishes a CPU quota from other tasks on the CPU" {
 	need_recording
 	need_quota
 	record_causes a.data truth quota
@@ -171,7 +171,7 @@ forget_state() {
 	EOF2
 	frbpf why --json >why.json
 	jq -e '.cause == "quota" and .culprit.comm == "cause"' why.json || fail "$(jq -r .verdict why.json)"
-	# without that it would be a guess
+	# without it the answer would be a guess
 	forget_state
 	frbpf why --json | jq -e '.cause == "unknown" and .missing == "quota"' || fail "$(frbpf why)"
 }
@@ -181,7 +181,7 @@ forget_state() {
 	forget_state
 	frbpf why --json >why.json
 	jq -e '.cause == "quota" and .culprit.comm == "cause"' why.json || fail "$(jq -r .verdict why.json)"
-	# only that one of all timers
+	# only this timer
 	symbol=$(events "$BASE"/session-evidence/perf.data.* timer:hrtimer_expire_entry | grep -o 'function=[^ ]*' | sort -u)
 	[[ $symbol == function=*sched_cfs_period_timer* ]] || fail "$symbol"
 }
@@ -200,7 +200,7 @@ forget_state() {
 	same "the verdict" "${lines[0]}" "$(jq -r .verdict why.json)"
 }
 
-@test "the answer fits the terminal, and -v has all of it" {
+@test "the answer fits the terminal, and -v shows all of it" {
 	need_recording
 	record_causes a.data truth two-servers
 	[[ $(<truth) =~ \"subject\":\ ([0-9]+).*\"from\":\ ([0-9.]+).*\"to\":\ ([0-9.]+) ]]
@@ -217,7 +217,7 @@ forget_state() {
 	grep -q 'smaller: -v shows them$' short || fail "$(<short)"
 }
 
-@test "without sched_waking why says that it does not know, and which event would tell" {
+@test "without sched_waking why says that the waker is unknown, and which event to record" {
 	local line
 	need_recording
 	# with -F the switches would only be a sample of all
@@ -321,7 +321,7 @@ record_incident() { # NAME
 	run -0 frbpf ls --causes
 	[[ ${#lines[@]} == 1 && ${lines[0]} == *"1  lock: $verdict, last $name" ]] || fail "$output"
 	frbpf ls --causes --json | jq -e --arg n "$name" '.[0].incidents == [$n] and .[0].rule == "lock"'
-	# a dump by hand has no cause: the incident before it is meant
+	# a dump by hand has no cause: why takes the incident before it
 	frbpf_load >/dev/null && frbpf dump >/dev/null && frbpf_stop
 	run -0 --separate-stderr frbpf why
 	[[ ${lines[0]} == "$verdict" && $stderr == *"requested by hand"*"$name" ]] || fail "$output$stderr"
@@ -412,13 +412,13 @@ explained() { # MANIFEST
 }
 
 # Recorded by frbpf 0cd81bc, of November 23, 2026, before it had `why`: cause lock-sleep, without who woke the owner.
-@test "why explains a dump of an older version, as far as that goes" {
+@test "why explains a dump of an older version, as far as its events allow" {
 	tar -xJf "$BATS_TEST_DIRNAME/data/old-incident.tar.xz" || skip "no tar, or no xz"
 	timeout -k 5 60 "$FRBPF" why --json old-incident/incidents/*.json >why.json
 	jq -e '.of_ns > 60000000 and (.tree.causes[0] | .type == "waited" and .woken_by == "task" and .waker.tid == 6195 and
 		.waker.comm == "cause" and .ns * 100 > 98 * 60000000) and ([.tree.causes[].ns] | add) == .of_ns' why.json || fail "$(<why.json)"
 	jq -e '.cause == "unknown" and (.verdict | test("until woken by cause/6195.* unknown: "))' why.json || fail "$(<why.json)"
-	# the dump alone tells the same
+	# the dump alone gives the same answer
 	timeout -k 5 60 "$FRBPF" why --json old-incident/session-sched/perf.data.* >dump.json
 	same "of the dump" "$(jq -S 'del(.call)' dump.json)" "$(jq -S 'del(.call)' why.json)"
 	run -0 timeout -k 5 60 "$FRBPF" show old-incident/incidents/*.json
@@ -472,7 +472,7 @@ explained() { # MANIFEST
 	need_recording
 	need_btf
 	echo truth >truth
-	# it has no event between its start and the call
+	# the program has no event between its start and the call
 	run -2 timeout -k 5 60 "$FRBPF" run -o out --when 'syscall:openat > 1ns' --if 'comm == "cat" && path == "truth"' -- sh -c 'cat truth; true'
 	jq -e '.why.verdict | test(": cat/[0-9]+ ")' out/incidents/*.json || fail "$(jq .why out/incidents/*.json)"
 }
@@ -494,7 +494,7 @@ no_explainers() {
 	! some_explainers
 }
 
-@test "the explaining process ends with its recorder, whatever was still asked" {
+@test "the explaining process ends with its recorder, even with unanswered requests" {
 	local -a pids
 	need_root
 	need_btf

@@ -110,12 +110,12 @@ errors_of() { # TEXT
 	[[ ! $(daemons_of "$BASE") ]] || fail "a daemon runs"
 }
 
-@test "perf answers them as the corpus says" {
+@test "perf accepts and refuses lines as the corpus says" {
 	need_root
 	need_perf
 	need_tracepoints
 	cd "$BATS_TEST_TMPDIR"
-	# those that it accepts would record; of other versions it is only known that they refuse them
+	# this perf would record the lines that it accepts; other versions are only known to refuse the wrong ones
 	awk -F '\t' '$4 != "takes it" && $4 != "crashes" {printf "%s%c%s%c", $1, 0, $4, 0}' "$corpus" >rows
 	[[ $(perf version) == 'perf version 6.1.'* ]] && export SAME_WORDS=yes
 	# shellcheck disable=SC2016 # of the inner shell
