@@ -31,7 +31,6 @@
 #include "detect/detectors_core.h"
 #include "detect/inject/inject.h"
 #include "detect/inject/listener.h"
-#include "detect/inject/proc_subject.h"
 #include "inject_fixture.h"
 
 static struct rule_conf rule(uint64_t id, uint64_t threshold)

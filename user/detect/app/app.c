@@ -9,7 +9,6 @@
 
 #include "detect/app/app_socket.h"
 #include "detect/inject/inject.h"
-#include "detect/inject/proc_subject.h"
 
 #define TID_KEY "tid"
 
