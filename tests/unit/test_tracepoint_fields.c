@@ -16,7 +16,6 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
-#include "detect/tracepoint/event_filter.h"
 #include "detect/tracepoint/fields_bind.h"
 
 static const char format_text[] =

@@ -7,6 +7,7 @@
 #ifndef FRBPF_DETECT_FIELDS_BIND_H
 #define FRBPF_DETECT_FIELDS_BIND_H
 
+#include "detect/engine/rule_table.h"
 #include "detect/tracepoint/event_format.h"
 #include "rules/ruleset.h"
 
@@ -39,5 +40,19 @@ void fields_bind__value(const struct event_format *f, const char *name, const ch
  * free; or -ENOMEM.
  */
 int arg_slots__add(const struct ruleset *rs, struct rule_conf *rule, const char *name);
+
+/*
+ * ---- the event filter of the kernel ----
+ *
+ * Conditions of rules are translated for it, as far as it can express them. The filter passes at least every event that a rule could match.
+ */
+
+/*
+ * Make the filter of a rule table, in the syntax of PERF_EVENT_IOC_SET_FILTER; "": it would pass
+ * everything. The caller frees it; NULL: out of memory.
+ */
+char *event_filter__make(const struct rule_table *table, const struct event_format *f);
+/* The same for one rule, which is bound. */
+char *event_filter__of_rule(const struct rule_conf *rule, const struct event_format *f);
 
 #endif

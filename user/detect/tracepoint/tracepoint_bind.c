@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "detect/tracepoint/btf_path.h"
-#include "detect/tracepoint/event_filter.h"
 #include "detect/tracepoint/fields_bind.h"
 #include "detect/tracepoint/tracepoint_bind.h"
 #include "detect/tracepoint/tracepoint_info.h"

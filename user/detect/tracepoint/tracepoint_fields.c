@@ -23,8 +23,6 @@
 #include "detect/inject/event_ring.h"
 #include "detect/inject/inject.h"
 #include "detect/inject/listener.h"
-#include "detect/inject/proc_subject.h"
-#include "detect/tracepoint/event_filter.h"
 #include "detect/tracepoint/fields_bind.h"
 #include "detect/tracepoint/tracepoint_info.h"
 #include "rules/units.h"
