@@ -20,8 +20,8 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "detect/engine/cgroups.h"
-#include "detect/engine/patterns.h"
 #include "detect/engine/rule_table.h"
+#include "detect/engine/text_set.h"
 #include "random_draw.h"
 #include "engine_test.skel.h"
 

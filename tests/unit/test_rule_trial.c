@@ -22,8 +22,8 @@
 
 #include "common/cleanup.h"
 #include "detect/engine/cgroups.h"
-#include "detect/engine/patterns.h"
 #include "detect/engine/rule_table.h"
+#include "detect/engine/text_set.h"
 #include "detect/engine/together.h"
 #include "rules/rule_trial.h"
 #include "engine_event.h"

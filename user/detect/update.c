@@ -13,7 +13,7 @@
 #include "common/clock.h"
 #include "detect/detectors_core.h"
 #include "detect/engine/look.h"
-#include "detect/engine/patterns.h"
+#include "detect/engine/text_set.h"
 #include "detect/engine/together.h"
 #include "examine/probe/probe_reader.h"
 

@@ -5,9 +5,9 @@
 #include "common/cleanup.h"
 #include "detect/engine/block_device.h"
 #include "detect/engine/cgroups.h"
-#include "detect/engine/patterns.h"
 #include "detect/engine/prefilter.h"
 #include "detect/engine/rule_table.h"
+#include "detect/engine/text_set.h"
 #include "rules/glob.h"
 
 static struct frbpf_rate rate_of(const struct rate *r)
