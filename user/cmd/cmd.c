@@ -12,7 +12,7 @@
 #include "daemon/control.h"
 #include "daemon/reading.h"
 #include "rules/diag.h"
-#include "rules/shipped_rules.h"
+#include "rules/rules_files.h"
 #include "rules/units.h"
 
 #define OPTIONS_MAX 64 /* of a command; further ones are not suggested */

@@ -18,7 +18,7 @@
 #include "dump/base/base_dir.h"
 #include "record/privilege.h"
 #include "examine/probe/probe_reader.h"
-#include "rules/shipped_rules.h"
+#include "rules/rules_files.h"
 
 struct load_opts {
 	struct location_hint hint;

@@ -6,6 +6,9 @@
 #ifndef FRBPF_RULES_RULES_FILES_H
 #define FRBPF_RULES_RULES_FILES_H
 
+#include <limits.h>
+
+#include "common/err.h"
 #include "rules/diag.h"
 
 /* Separates the paths of a list, which is one string. */
@@ -29,5 +32,13 @@ int rules_files__list(const struct source_text *src, struct buf *ret);
 
 /* Format a list for people: "A, B", truncated to @size bytes with the NUL. */
 void rules_files__describe(const char *list, char *ret, size_t size);
+
+/* ---- files that are shipped with frbpf, by name: "@latency" ---- */
+
+/*
+ * Get the path for @arg, a path or "@NAME". Names are looked up in ../share/frbpf (installed) and
+ * configs/ (built), relative to the program. 0, or -ENOENT with the known names in @err.
+ */
+int shipped_rules__path(const char *arg, char ret[static PATH_MAX], struct err *err);
 
 #endif
