@@ -8,7 +8,7 @@
 
 #include "analyse/retrace/retrace.h"
 #include "analyse/recordings.h"
-#include "daemon/dump_limiter.h"
+#include "rules/rate.h"
 #include "rules/rule_trial.h"
 #include "rules/span_target.h"
 

@@ -7,9 +7,9 @@
 #ifndef FRBPF_DAEMON_ACTIVE_SET_H
 #define FRBPF_DAEMON_ACTIVE_SET_H
 
-#include "daemon/dump_limiter.h"
 #include "daemon/dumper.h"
 #include "daemon/plan.h"
+#include "rules/rate.h"
 
 /* Counts what user space did with a rule's triggers. Guarded by the recorder's lock. */
 struct rule_counters {

@@ -10,10 +10,10 @@
 #ifndef FRBPF_DAEMON_SAVED_STATE_H
 #define FRBPF_DAEMON_SAVED_STATE_H
 
-#include "daemon/dump_limiter.h"
 #include "daemon/recorder.h"
 #include "detect/past.h"
 #include "dump/base/base_dir.h"
+#include "rules/rate.h"
 #include "rules/units.h"
 
 #define STATE_FILE "state.json"
