@@ -15,7 +15,8 @@
 #include "common/buf.h"
 #include "symbols/kernel_state.h"
 #include "symbols/map_list.h"
-#include "symbols/thread_list.h"
+
+#define TASK_COMM_LEN 16
 
 struct task_model;
 
