@@ -11,7 +11,6 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "proxy/proxies.h"
-#include "proxy/proxy_process.h"
 
 #define NSEC_PER_MSEC 1000000ULL
 

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "common/err.h"
-#include "proxy/proxy_message.h"
+#include "proxy/proxy_process.h"
 
 struct proxies;
 
