@@ -9,10 +9,8 @@
 
 #include <pthread.h>
 
-#include "daemon/cpu_follow.h"
 #include "daemon/explainer.h"
-#include "daemon/followed.h"
-#include "daemon/suppressed.h"
+#include "daemon/incident_notes.h"
 #include "daemon/recorder.h"
 #include "examine/keeper.h"
 

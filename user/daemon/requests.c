@@ -19,7 +19,7 @@
 #include "daemon/overlay.h"
 #include "daemon/recorder.h"
 #include "daemon/retainer.h"
-#include "daemon/suppressed.h"
+#include "daemon/incident_notes.h"
 #include "dump/rings/horizon.h"
 #include "examine/examiner.h"
 #include "record/session.h"
