@@ -2,7 +2,7 @@
 /*
  * probe_span: the time from one place in a program to another, functions or static probes. Start
  * and end are matched by keys: the thread, the process, or arguments. The subject is the task that
- * comes to the end. A further start of the same key replaces the first.
+ * reaches the end. A further start of the same key replaces the first.
  */
 #include "vmlinux.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What frbpf asks frbpf-admin for: messages, and the calls that need CAP_SYS_ADMIN. Private to
- * user/admin. */
+/*
+ * Requests to frbpf-admin: messages, and the calls that need CAP_SYS_ADMIN. Private to user/admin.
+ */
 #ifndef FRBPF_ADMIN_REQUEST_H
 #define FRBPF_ADMIN_REQUEST_H
 

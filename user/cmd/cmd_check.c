@@ -167,7 +167,7 @@ static enum measured_rate judge_rule(const struct rule_conf *rule, const struct 
 
 	if (judge_always(rule, live, ns, d))
 		return MEASURED_ALWAYS;
-	/* what hangs, or does not come, is unlike what was seen so far */
+	/* pending() and absent() differ from what was seen so far */
 	if (live->counted.matched || !live->has_seen || rule->when.silence || rule->when.pending)
 		return MEASURED_SOMETIMES;
 	never = judge_learning(rule, live->seen.matched, ns, d) ||

@@ -90,7 +90,7 @@ static void print_parts(const json_t *t)
 	}
 }
 
-/* How what was pending has ended; NULL: it has not, as far as is known. */
+/* The outcome of a pending event; NULL: it has not ended, as far as is known. */
 static void print_pending_end(const json_t *ended)
 {
 	char value[64];

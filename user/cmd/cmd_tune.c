@@ -59,8 +59,8 @@ static int parse_when(const struct tune *t, const char *threshold, struct diags 
 }
 
 /*
- * Get what follows the source so that it is a `when`: nothing, or a threshold. Refuses what cannot be
- * measured. 0 or negative errno; messages go to @d.
+ * Get the text that makes a `when` of the source: nothing, or a threshold. Refuses sources that
+ * cannot be measured. 0 or negative errno; messages go to @d.
  */
 static int check_when(const struct tune *t, struct diags *d, const char **ret_threshold)
 {
@@ -193,7 +193,7 @@ static enum tune_how find_threshold(const struct tune *t, uint64_t per_day, uint
 	return is_out_of_reach(t, *ret_ns) ? TUNE_UNKNOWN : how;
 }
 
-/* Get the lowest step that no value was above. 0: there is none. */
+/* Get the lowest step that no value exceeded. 0: there is none. */
 static uint64_t unreached_step(const struct tune *t)
 {
 	for (size_t i = 0; i < TUNE_STEPS; i++) {

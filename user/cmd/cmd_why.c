@@ -24,7 +24,7 @@ struct why_options {
 	struct why_screen screen;
 };
 
-/* That of standard output, if it is a terminal */
+/* The size of standard output, if it is a terminal */
 static struct why_screen screen_of_output(void)
 {
 	struct winsize size;

@@ -291,7 +291,7 @@ static const char *rule_cannot(const struct when *when)
 	return NULL;
 }
 
-/* Set what the rule wants of recordings, or r->cannot. 0 or negative errno. */
+/* Set the events that the rule needs from recordings, or r->cannot. 0 or negative errno. */
 static int rule_want(struct trial_rule *r)
 {
 	const struct when *when = &r->conf->when;
@@ -371,7 +371,7 @@ static int unit_want(struct trial *t, const struct rule_conf *conf, struct trial
 	return retrace__want(t->retrace, &w, &u->want);
 }
 
-/* Want the events of all units, those of one event in the order of the kernel. */
+/* Request the events of all units, those of one event in the order of the kernel. */
 static int trial_want(struct trial *t, const struct together *all, const size_t *order)
 {
 	int err = 0;
@@ -446,7 +446,7 @@ int trial__open(struct trial *t, struct ruleset *rs, const struct recordings *du
 	return trial_make_units(t, err);
 }
 
-/* Set what is known only after all recordings are read. */
+/* Set the results that are known only after all recordings are read. */
 static void rule_conclude(struct trial_rule *r)
 {
 	const char *lacks;

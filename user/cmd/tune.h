@@ -55,8 +55,8 @@ uint64_t tune_ladder__enough(uint64_t per_day);
 const char *tune_source__refusal(const struct when *when, bool has_if);
 
 /*
- * Turn @when into what is measured: a threshold that follows the workload becomes a fixed one. What
- * is pending is measured when it ends, as it was pending until then.
+ * Turn @when into the source to measure: a threshold that follows the workload becomes a fixed one.
+ * A pending event is measured when it ends, since it was pending until then.
  */
 void tune_source__prepare(struct when *when);
 

@@ -14,7 +14,7 @@ static inline uint64_t clock_ns(clockid_t id)
 	return (uint64_t)ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
-/* CLOCK_MONOTONIC: that of bpf_ktime_get_ns(), of every event and of every deadline. */
+/* CLOCK_MONOTONIC: the clock of bpf_ktime_get_ns(), of every event and of every deadline. */
 static inline uint64_t now_ns(void)
 {
 	return clock_ns(CLOCK_MONOTONIC);

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 
 /*
- * Limit @resource (RLIMIT_...) to @max, or to what it is limited to already. The hard limit is one
+ * Limit @resource (RLIMIT_...) to @max, or to its present limit if that is lower. The hard limit is one
  * above it, so that SIGXCPU comes before SIGKILL. 0 or negative errno.
  */
 int limit__set(int resource, rlim_t max);

@@ -77,7 +77,7 @@ _Noreturn static void run_opener(int (*enter)(void), opening_fn fn, int sock, pi
 	serve(sock, fn);
 }
 
-/* ---- in who asks ---- */
+/* ---- in the process that asks ---- */
 
 int opening__start(int (*enter)(void), opening_fn fn, const int *ours, size_t n, int *ret_sock)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Opens files for a process that reads files of anybody and so may open none itself. Another
+ * Opens files for a process that reads untrusted files and must open none itself. Another
  * process, the opener, finds and opens them, and reads none. Before opening__start(), and in
  * processes without an opener, files are opened directly.
  */
@@ -70,7 +70,7 @@ int opening__temporary(void);
 /* Is @r a complete request? For the opener, since its client may have been taken over. */
 bool opening_request__is_valid(const struct opening_request *r);
 
-/* The system calls of a process that opens files of others for somebody else, and no more. */
+/* The only system calls of a process that opens untrusted files for another process. */
 
 /*
  * Allow only calls to find and open files, to read the beginning of one, and to receive and send

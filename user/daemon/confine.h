@@ -13,7 +13,7 @@
 int confine__calls(void);
 
 /*
- * The same for a process that reads recordings, and so programs and libraries of anybody. It starts
+ * The same for a process that reads recordings, and so untrusted programs and libraries. It starts
  * an opener, which finds and opens the files: see opening.h. Afterwards the process can only read
  * and write open files, and ask the opener. It has no capability, and cannot open, create or change
  * files, execute programs or connect to anything. Only the standard descriptors and the @n in

@@ -33,8 +33,9 @@
 #define UNFED (1U << 31) /* whatever the level, if no BPF program can write events */
 
 /*
- * Stacks are recorded only where they explain something: what a task waits in, and who wakes it for
- * whom. Kernel filters drop events that no explanation needs.
+ * Stacks are recorded only where they explain something: the function in which a task waits, and
+ * the task that wakes it or on whose behalf that happens. Kernel filters drop events that no
+ * explanation needs.
  */
 static const struct evidence_event {
 	const char *system; /* NULL: an event bpf-output with this name */
@@ -62,7 +63,7 @@ static const struct evidence_event {
 	/* which CPU went off line, so that its tasks moved to others */
 	{ "cpuhp", "cpuhp_enter" },
 	/*
-	 * who had a lock when a task began to wait for it; written by a BPF program: session_feed.c
+	 * the owner of a lock when a task began to wait for it; written by a BPF program: session_feed.c
 	 */
 	{ NULL, "lock_wait", true },
 	/* long interrupts, written by a BPF program; short ones explain nothing */

@@ -29,7 +29,7 @@
 #define SECONDS_MAX 60	      /* of CPU time for one incident */
 #define PAUSE_NS    100000000 /* ns before a worker that failed is replaced */
 #define KILLED_MS   500	      /* ms to wait for a worker that was killed, and for its opener */
-#define STUCK_MAX   8	      /* workers or openers that do not end, beside those at work */
+#define STUCK_MAX   8	      /* hung workers or openers, besides those at work */
 
 struct question {
 	char base[PATH_MAX];

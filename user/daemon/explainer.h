@@ -17,7 +17,7 @@ struct explainer;
 struct explainer_fns {
 	/* Read and close the manifest @fd of incident @name below @base. NULL: it is damaged. */
 	json_t *(*read)(int fd, const char *base, const char *name);
-	/* Returns what @manifest gets as `why`. NULL: nothing. */
+	/* Returns the value of `why` for @manifest. NULL: none. */
 	json_t *(*explain)(const json_t *manifest, const char *base);
 	int seconds_max; /* for one incident; a worker that takes longer is killed */
 };

@@ -31,7 +31,7 @@ struct suppressed_log *suppressed_log__new(const struct base_dir *base, struct r
 
 /* Note @inc, whose manifest was just written, for the first time or again. */
 void suppressed_log__incident(struct suppressed_log *h, const struct incident *inc);
-/* Write what is due. Returns ns until the next call, or UINT64_MAX. */
+/* Write the manifests that are due. Returns ns until the next call, or UINT64_MAX. */
 uint64_t suppressed_log__step(struct suppressed_log *h);
 /* Write everything. Call it once rules can no longer fire. */
 void suppressed_log__finish(struct suppressed_log *h);

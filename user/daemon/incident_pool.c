@@ -95,8 +95,8 @@ static struct incident *begin_incident(struct incident_pool *p, struct active_se
 }
 
 /*
- * Would the coming freeze of @inc show what @it wants? An overdue freeze waits for a session; then
- * `post` makes no difference.
+ * Would the coming freeze of @inc cover the window that @it needs? An overdue freeze waits for a
+ * session; then `post` makes no difference.
  */
 static bool incident_covers(const struct incident *inc, const struct incident_trigger *it)
 {

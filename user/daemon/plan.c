@@ -80,8 +80,9 @@ static int no_program(struct diags *d, const struct source_text *src, struct spa
 }
 
 /*
- * Can the session run it? @command: NULL-terminated words, at least one; @span: the first one in
- * @src. 0, or -EINVAL with an error in @d. Words that only a shell would understand are warned of.
+ * Can the session run the command? @command: NULL-terminated words, at least one; @span: the first
+ * one in @src. 0, or -EINVAL with an error in @d. Words that only a shell would understand get a
+ * warning.
  */
 static int session_command__check(struct diags *d, const struct source_text *src, struct span span,
 				  char *const *command)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reads recordings, and so files of anybody, in a forked process. That can only read, see
+ * Reads recordings, and so untrusted files, in a forked process. That can only read, see
  * confine__reader(), and has limits of memory and time. It may die without harm.
  */
 #ifndef FRBPF_DAEMON_READING_H
@@ -22,7 +22,7 @@ int reading__begin(unsigned int seconds, const int *keep, size_t n);
  */
 int reading__begin_command(void);
 
-/* What is to be read. Returns the result; NULL: there is none, and errors were printed. */
+/* The function that reads. Returns the result; NULL: there is none, and errors were printed. */
 typedef json_t *(*reading_fn)(void *arg);
 
 /*

@@ -19,7 +19,7 @@ enum examine_kind {
 	EXAMINE_SYMBOLS,  /* functions at offsets of the file with a build id */
 	EXAMINE_VDSO,	  /* functions at offsets of the vDSO with a build id */
 	EXAMINE_PERF_MAP, /* functions at addresses of code that a JIT made */
-	EXAMINE_PROBE,	  /* what a probe needs to know of the file that comes with the request */
+	EXAMINE_PROBE,	  /* facts that a probe needs about the file that comes with the request */
 	EXAMINE_TASK,	  /* bytes of a file of /proc/TID, from start to end */
 	EXAMINE_REACH,	  /* whether opening the file returns; the answer is empty */
 	EXAMINE_KINDS,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Options for what is written, and when. */
+/* Options for the contents of files, and for the time at which they are written. */
 #include <string.h>
 
 #include "record/option_set.h"

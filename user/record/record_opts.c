@@ -269,7 +269,7 @@ static void check_together(struct option_parser *p)
 			     "-G records all tasks of a cgroup: remove -p, -t or -u");
 }
 
-/* Like perf: latency is what some tasks wait for, not a machine. */
+/* As in perf: latency is about some tasks, not about a machine. */
 static void check_latency(struct option_parser *p)
 {
 	struct record_opts *o = p->opts;

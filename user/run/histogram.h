@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Durations counted in buckets of powers of two, like those of a rule's state. */
+/* Durations, counted in buckets of powers of two, as in the state of a rule. */
 #ifndef FRBPF_RUN_HISTOGRAM_H
 #define FRBPF_RUN_HISTOGRAM_H
 

@@ -36,10 +36,7 @@ int recording__open(const struct recording_opts *opts, struct run_rules *rules, 
 int recording__fd(const struct recording *r);
 int recording__keys_fd(const struct recording *r);
 int recording__cpus_fd(const struct recording *r);
-/*
- * Process what was written. Returns the ns after which to call it again at the latest, or
- * UINT64_MAX.
- */
+/* Process what was written. Returns the ns until the next call at the latest, or UINT64_MAX. */
 uint64_t recording__step(struct recording *r);
 
 /*

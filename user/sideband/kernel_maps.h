@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where the kernel's text, its modules and the code that it made at run time are. The kernel writes no
- * records of what was there before the recording.
+ * Finds the kernel's text, its modules and the code that it made at run time. The kernel writes no
+ * records of code that existed before the recording.
  */
 #ifndef FRBPF_SIDEBAND_KERNEL_MAPS_H
 #define FRBPF_SIDEBAND_KERNEL_MAPS_H

@@ -123,7 +123,10 @@ void sideband_core__fold_oldest(struct sideband *sb);
 int sideband_core__pin(struct sideband *sb, struct sideband_log_view *ret);
 void sideband_core__unpin(struct sideband *sb, struct sideband_log_view *view);
 
-/* Read the state that belongs to no process. @text: gets the kernel's text; NULL: it is known. */
+/*
+ * Read the state that belongs to no process. @text: gets the kernel's text; NULL: it is already
+ * known.
+ */
 int sideband_core__scan_kernel(struct sideband *sb, struct kernel_state *k,
 			       struct kernel_maps *text);
 /*

@@ -61,7 +61,7 @@ int task_model__exit(struct task_model *m, uint32_t pid, uint32_t tid, uint64_t 
 void task_model__forget_exited(struct task_model *m);
 void task_model__remove_process(struct task_model *m, uint32_t pid);
 
-/* What belongs to no process. */
+/* State that belongs to no process. */
 const struct kernel_state *task_model__kernel(const struct task_model *m);
 struct kernel_state *task_model__edit_kernel(struct task_model *m);
 

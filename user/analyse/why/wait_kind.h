@@ -48,7 +48,7 @@ enum wait_kind {
 	WAIT_KINDS,
 };
 
-/* Who woke a task, as far as the waker's stack tells */
+/* The kind of waker, as far as the waker's stack tells */
 enum wake_context {
 	WAKE_TASK,
 	WAKE_SIGNAL, /* a task, by a signal */

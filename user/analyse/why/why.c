@@ -333,8 +333,8 @@ static int round_of(struct why *w, uint32_t tid, const struct why_question *q, b
 }
 
 /*
- * The start of the last wait of @tid that began before @to. Of a task that has not waited: its first
- * event, such as its birth. It may have begun earlier, and what it did there nobody asks.
+ * The start of the last wait of @tid that began before @to. If the task has not waited: its first
+ * event, such as its birth. It may have begun earlier, but nothing is asked about that time.
  */
 static uint64_t last_wait(const struct why *w, uint32_t tid, uint64_t to)
 {

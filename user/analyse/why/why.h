@@ -62,10 +62,10 @@ struct why_key {
 	const char *function; /* where it waited; NULL: unknown */
 	const char *call;     /* the system call; NULL: none */
 	uint32_t tid;
-	uint32_t who; /* waker, or task on the CPU; for a stop: who continued it */
+	uint32_t who; /* waker, or task on the CPU; for a stop: the task that continued it */
 	/*
-	 * for a stop: who sent the signal; for a lock: who had it at the start; WHY_RAN, WHY_QUEUED:
-	 * for whom tid, or who, works as a thread of the kernel; 0: not recorded, or nobody
+	 * for a stop: the sender of the signal; for a lock: its owner at the start; WHY_RAN,
+	 * WHY_QUEUED: the task on whose behalf the kernel thread works; 0: not recorded, or none
 	 */
 	uint32_t sender;
 	int32_t prio; /* WHY_QUEUED: priority of who */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For whom threads of the kernel work. Whoever gives them work wakes them, and that is recorded. The
- * name of a worker of io_uring tells it.
+ * Finds the task on whose behalf a kernel thread works. The task wakes the thread to give it work,
+ * and that is recorded. Workers of io_uring have the task in their name.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "analyse/why/why_impl.h"
 #include "common/cleanup.h"
 
-#define IO_WORKER      "iou-wrk-" /* and the tid of the task that its ring belongs to */
+#define IO_WORKER      "iou-wrk-" /* then the tid of the task that owns its ring */
 #define SOFTIRQ_WORKER "ksoftirqd/"
 #define VECTORS	       10
 
@@ -42,7 +42,10 @@ static uint32_t ring_owner(const struct why *w, const struct sched_task *t)
 	return owner ? owner->tid : 0;
 }
 
-/* A kworker that goes to sleep wakes another for the rest. No event tells whose work that is. */
+/*
+ * A kworker that goes to sleep wakes another for the rest of the work. No event tells whose work
+ * that is.
+ */
 static bool passes_work_on(const struct why *w, uint32_t tid)
 {
 	const struct sched_task *t = sched_events__task(&w->events, tid);

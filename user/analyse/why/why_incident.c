@@ -130,7 +130,7 @@ void why_incident__fill_question(const json_t *manifest, struct why_question *q)
 				question_of_trigger(manifest, t, q);
 }
 
-/* Ask, with what is known in @q from sources other than events. */
+/* Ask, with the facts in @q that come from sources other than events. */
 static int why_ask(struct why *w, uint64_t tid, uint64_t time, uint64_t value,
 		   struct why_question q, struct err *err)
 {

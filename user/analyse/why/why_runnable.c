@@ -274,7 +274,7 @@ static bool queue_walk_next(const struct why *w, uint32_t tid, struct queue_walk
 	return k->from < k->to;
 }
 
-/* How long the CPUs idled while the task was in their queues, ns */
+/* The time in which CPUs were idle while the task was in their queues, ns */
 static uint64_t idle_beside(const struct why *w, uint32_t tid, const struct task_span *s)
 {
 	struct queue_walk k = queue_walk_begin(w, tid, s, s->from, s->to);

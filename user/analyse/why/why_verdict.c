@@ -64,7 +64,7 @@ const char *why_cause__word(enum why_cause c)
 	return words[c];
 }
 
-/* Sums over the tasks that had the CPU another task waited for */
+/* Sums over the tasks on the CPU that another task waited for */
 struct queue_sum {
 	uint64_t ns;		     /* total */
 	const struct why_node *most; /* the largest of them */
@@ -373,7 +373,7 @@ static int add_idle(struct buf *b, const struct why *w, const struct why_node *n
 	}
 }
 
-/* Who gave work to a thread of the kernel */
+/* The task on whose behalf a kernel thread works */
 static int add_behalf(struct buf *b, const struct why *w, const struct why_key *k)
 {
 	char name[VERDICT_NAME];
@@ -444,7 +444,7 @@ static int add_request(struct buf *b, const struct why_node *n, why_duration_fn 
 			   duration(n->device_ns, device, sizeof(device)));
 }
 
-/* What it waits for: the lock, if its kind says more than that of the wait. "": unknown. */
+/* The thing waited for: the lock, if its kind says more than the kind of the wait. "": unknown. */
 static const char *waited_for(const struct why_key *k)
 {
 	const char *lock = lock_kind__text(k->number);
@@ -496,7 +496,7 @@ static int add_reclaim(struct buf *b, const struct why_key *k)
 			   : "reclaimed memory, because the machine had too little free memory");
 }
 
-/* Who had the lock when the wait began */
+/* The owner of the lock when the wait began */
 static int add_owner(struct buf *b, const struct why *w, const struct why_key *k)
 {
 	char name[VERDICT_NAME];

@@ -83,7 +83,7 @@ int learners__new(struct listener *listener, struct frbpf_rule_state *states, in
 	return 0;
 }
 
-/* ---- what is learnt ---- */
+/* ---- learnt thresholds ---- */
 
 static uint64_t learner__slice(const struct learner *w)
 {

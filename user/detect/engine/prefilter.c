@@ -55,7 +55,7 @@ static struct set set_and(struct set a, struct set b)
 	if (a.kind == RANGE && b.kind == RANGE) {
 		int64_t lo = a.lo > b.lo ? a.lo : b.lo, hi = a.hi < b.hi ? a.hi : b.hi;
 
-		return lo <= hi ? range_set(lo, hi) : a; /* nothing is left: then any set will do */
+		return lo <= hi ? range_set(lo, hi) : a; /* no value is left: any set will do */
 	}
 	return a.kind <= b.kind ? a : b;
 }

@@ -227,7 +227,7 @@ static int walk_follow(struct walk *w)
 	return err;
 }
 
-/* ---- what is found ---- */
+/* ---- the value found ---- */
 
 /* Is there a typedef @name between the type @id and its plain type? */
 static bool is_called(const struct btf *btf, uint32_t id, const char *name)

@@ -94,7 +94,7 @@ static bool may_return(int machine, const uint8_t *code, size_t size)
 	return false;
 }
 
-/* ---- what can be reached ---- */
+/* ---- code that can be reached ---- */
 
 enum {
 	REACHED = 1, /* an instruction begins here */

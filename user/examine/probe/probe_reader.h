@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Asks what probes need to know of a program or library. A process without privileges reads the
- * file: see examiner.h.
+ * Asks for the facts that probes need about a program or library. A process without privileges
+ * reads the file: see examiner.h.
  */
 #ifndef FRBPF_EXAMINE_PROBE_READER_H
 #define FRBPF_EXAMINE_PROBE_READER_H
