@@ -126,7 +126,7 @@ at_run() { # COMMAND...
 	jq -e '.short and .asked_ns >= 5000000000 and .covered_ns < .asked_ns and .ring_needed_bytes >= 16384' <<<"$window" ||
 		fail "$window"
 	frbpf ls | grep -q ' short (.* of 5.*s, wants -m ' || fail "$(frbpf ls)"
-	frbpf show | grep -q '^  short      every CPU has .* of the 5.*s asked for; -m .* would have held them$' ||
+	frbpf show | grep -q '^  short      every CPU has .* of the 5.*s requested; -m .* would have held them$' ||
 		fail "$(frbpf show)"
 }
 

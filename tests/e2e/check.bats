@@ -195,7 +195,7 @@ two_rules() {
 	live
 	grep -qE '^rule high: matched 0, would have fired 0; largest seen [0-9.]+ms of 10, threshold 10m' "$BATS_TEST_TMPDIR/live" ||
 		fail "$(cat "$BATS_TEST_TMPDIR/live")"
-	grep -q '^rule nobody: matched 0, would have fired 0; nothing of its kind was seen' "$BATS_TEST_TMPDIR/live"
+	grep -q '^rule nobody: matched 0, would have fired 0; no such event was seen' "$BATS_TEST_TMPDIR/live"
 }
 
 @test "--live warns about rules that would fire always, or never" {

@@ -81,7 +81,7 @@ shows() { # PATTERN
 	wait_until 20 jq -e '.triggers[0] | .ended.seen and .ended.value_ns > .value_ns' "$json" >/dev/null
 	same "end" "$(jq '.triggers[0] | .ended.time.monotonic_ns - .ended.value_ns' "$json")" \
 		"$(jq '.triggers[0] | .time.monotonic_ns - .value_ns' "$json")"
-	frbpf show | grep -Eq 'and it had not ended: it did after [0-9]' || fail "$(frbpf show)"
+	frbpf show | grep -Eq 'and it had not ended: it ended after [0-9]' || fail "$(frbpf show)"
 	same "fired" "$(status_of hang .fired)" 1
 }
 
@@ -101,7 +101,7 @@ shows() { # PATTERN
 	named "$json"
 	jq -e '.triggers[0] | .absent and .key == null and .subject.tid == 0 and (has("ret") or has("call") or has("args") | not)' \
 		"$json" || fail "$(cat "$json")"
-	frbpf show | grep -Eq 'value  .*, threshold 100ms, in which nothing came$' || fail "$(frbpf show)"
+	frbpf show | grep -Eq 'value  .*, threshold 100ms, without an event$' || fail "$(frbpf show)"
 	events "$(dumps sched)" frbpf:trigger >"$BATS_TEST_TMPDIR/marker"
 	! grep -q 'key=read' "$BATS_TEST_TMPDIR/marker" || fail "$(cat "$BATS_TEST_TMPDIR/marker")"
 	# the call is printed before its outcome

@@ -188,7 +188,7 @@ has_learnt() {
 		dump = none
 		cooldown = 0
 	EOF
-	frbpf check "$RULES" | grep -qx '  learns:     p50 of the last 10s; fires from 20 values on, which the recorder keeps over reloads and restarts' ||
+	frbpf check "$RULES" | grep -qx '  learns:     p50 of the last 10s; fires from 20 values on; the recorder keeps them over reloads and restarts' ||
 		fail "$(frbpf check "$RULES")"
 	frbpf_load
 	frbpf status | grep -qx '  learns:     p50, and does not fire yet: 0 of 20 values seen' || fail "$(frbpf status)"

@@ -183,7 +183,7 @@ same_rules() { # WHEN, of those of all rates
 	run -1 "$FRBPF" tune 'absent(runqlat)'
 	[[ $output == *"fires when nothing comes"* ]] || fail "$output"
 	run -1 "$FRBPF" tune 'oncpu'
-	[[ $output == *"write a share of time"* ]] || fail "$output"
+	[[ $output == *"measured as a share of time"* ]] || fail "$output"
 	run -1 "$FRBPF" tune runqlat --if 'foo == 1'
 	[[ $output == *"unknown field 'foo'"* ]]
 	run -1 "$FRBPF" tune

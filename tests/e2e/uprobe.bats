@@ -391,7 +391,7 @@ mini_debuginfo() {
 	same "arguments" "$(jq -c '.triggers[0].args' "$BASE/incidents/$name.json")" '{"start.arg0":-2,"arg0":1002}'
 	same "stack" "$(user_frame "$name")" "$program user_func_hit"
 	run -0 frbpf test "$RULES" "$name"
-	[[ $output == *"rule pair"*"cannot be told: "*"hits of probes in programs"* ]] || fail "$output"
+	[[ $output == *"rule pair"*"cannot tell: "*"hits of probes in programs"* ]] || fail "$output"
 	frbpf_stop
 	same "semaphore" "$(json "$(program "$program" --call probe)" .semaphore)" 0
 }

@@ -118,7 +118,7 @@ static bool judge_always(const struct rule_conf *rule, const struct live_rule *l
 	if (!rule->when.silence || !live->has_seen || live->seen.matched || !live->counted.matched)
 		return false;
 	diags__warn(d, rule->src, rule->when_span,
-		    "as measured, this always fires: in %s, nothing that it waits for came", a);
+		    "as measured, this always fires: in %s, no event that it waits for came", a);
 	return true;
 }
 
@@ -207,7 +207,8 @@ static void measured__judge(const struct ruleset *rs, const struct live_rule *li
 			continue;
 		ret[i] = MEASURED_NEVER;
 		diags__warn(d, rule->src, part->at,
-			    "as measured, this never fires, because rule %s does not", part->name);
+			    "as measured, this never fires, because rule %s never fires",
+			    part->name);
 	}
 }
 
@@ -320,11 +321,11 @@ static void print_closest(const json_t *rule)
 	if (!seen)
 		return;
 	if (!json_integer_value(seen)) {
-		printf("; nothing of its kind was seen");
+		printf("; no such event was seen");
 		return;
 	}
 	if (!json_object_get(rule, "max_seen_ns")) {
-		printf("; what it waits for came %" PRIu64 " times",
+		printf("; the event that it waits for came %" PRIu64 " times",
 		       (uint64_t)json_integer_value(seen));
 		return;
 	}

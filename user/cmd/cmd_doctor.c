@@ -394,7 +394,8 @@ static size_t examine_events(const struct examination *e, struct event_list *l)
 		format_finding(
 			e, part, FINDING_LESS,
 			"end the tool that attached them, or have it use raw tracepoints (tp_btf)",
-			"BPF programs of others may keep this event from every perf user: %.300s",
+			"BPF programs of other tools may keep this event from every perf user: "
+			"%.300s",
 			b.data);
 	}
 	buf__free(&b);
@@ -549,7 +550,7 @@ const struct command cmd_doctor = {
 	.summary = "what this kernel and these privileges allow, and how to get the rest",
 	.help = "Each line is one part. ok: it works. less: it works, but knows less or costs\n"
 		"more. no: it does not work here. After > is the remedy. A rule of each source\n"
-		"is attached for a moment; it cannot fire. BPF programs of others that take\n"
+		"is attached for a moment; it cannot fire. BPF programs of other tools that take\n"
 		"events from our sessions are listed. Exit status 1: a part does not work.\n\n"
 		"      --json          everything as JSON\n",
 };

@@ -128,7 +128,7 @@ static int ls_causes__print(const struct incidents *v, bool json)
 		}
 	}
 	if (!json && !json_object_size(groups) && status == EXIT_DONE)
-		log_info("no incident that a rule began yet in %s", v->dir);
+		log_info("no incident of a rule yet in %s", v->dir);
 	if (groups && print_groups(groups, json))
 		status = EXIT_FAILED;
 	json_decref(groups);
@@ -392,6 +392,6 @@ const struct command cmd_ls = {
 	.summary = "incidents and what fired them",
 	.help = "      --causes        one line per cause that `frbpf why` found, the rarest\n"
 		"                      first\n"
-		"      --json          the manifests, as an array; of a removed incident what\n"
-		"                      is kept, with the reason as \"removed\"\n",
+		"      --json          the manifests, as an array; for a removed incident,\n"
+		"                      the values kept, and the reason as \"removed\"\n",
 };

@@ -74,7 +74,7 @@ static void print_result(const struct merge_request *req, const json_t *res)
 	       (long long)json_integer_value(json_object_get(res, "records")), req->n_paths,
 	       req->n_paths == 1 ? "" : "s");
 	if (doubles)
-		printf(", %lld left out that stood in more than one", (long long)doubles);
+		printf(", %lld duplicates left out", (long long)doubles);
 	putchar('\n');
 }
 
@@ -142,7 +142,7 @@ static int run_merge(int argc, char **argv)
 	if (p == CMD_EXIT)
 		return opt;
 	if (!req.out)
-		return cmd_usage_error(&cmd_merge, "-o FILE says where the result goes");
+		return cmd_usage_error(&cmd_merge, "-o FILE is required: the file for the result");
 	if (optind == argc)
 		return cmd_usage_error(&cmd_merge, "takes the recordings to merge");
 	for (int i = optind; i < argc && !status; i++)

@@ -97,7 +97,8 @@ static void print_pending_end(const json_t *ended)
 
 	printf(", and it had not ended");
 	if (ended && json_is_true(json_object_get(ended, "seen")))
-		printf(": it did after %s", show_duration(ended, "value_ns", value, sizeof(value)));
+		printf(": it ended after %s",
+		       show_duration(ended, "value_ns", value, sizeof(value)));
 	else if (ended)
 		printf(": its end was not seen");
 }
@@ -131,7 +132,7 @@ static void print_trigger(const json_t *t, const char *what)
 		if (json_is_true(json_object_get(t, "pending")))
 			print_pending_end(json_object_get(t, "ended"));
 		if (json_is_true(json_object_get(t, "absent")))
-			printf(", in which nothing came");
+			printf(", without an event");
 		if (json_object_get(t, "window_ns"))
 			printf(", together in %s",
 			       show_duration(t, "window_ns", value, sizeof(value)));
@@ -169,10 +170,10 @@ static void print_short_window(const json_t *window)
 	if (!json_is_true(json_object_get(window, "short")))
 		return;
 	if (!json_object_get(window, "asked_ns")) {
-		puts("  short      it does not reach back as far as asked for");
+		puts("  short      it does not reach back as far as requested");
 		return;
 	}
-	printf("  short      every CPU has %s of the %s asked for",
+	printf("  short      every CPU has %s of the %s requested",
 	       show_duration(window, "covered_ns", covered, sizeof(covered)),
 	       show_duration(window, "asked_ns", asked, sizeof(asked)));
 	if (needed)
@@ -283,7 +284,7 @@ static void print_incident(const json_t *m)
 			show_stacks__print_unwound(v, json_object_get(m, "sessions"));
 	}
 	if (json_is_true(json_object_get(m, "recovered")))
-		printf("the recorder was killed while it wrote this: what is not known is left "
+		printf("the recorder was killed while it wrote this: unknown values are left "
 		       "out\n");
 	show_state__print_vitals(
 		json_object_get(m, "vitals"),

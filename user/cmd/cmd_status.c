@@ -75,7 +75,7 @@ static void print_suppressed(const json_t *counts)
 		{ "rule_max_dumps", "max-dumps of the rule" },
 		{ "max_dumps", "max-dumps of all rules" },
 		{ "capped", "max-dumps reached meanwhile" },
-		{ "keys_full", "too many of what its 'per' counts" },
+		{ "keys_full", "too many keys of its 'per'" },
 		{ "ring_full", "trigger ring full" },
 		{ "busy", "too many incidents at once" },
 		{ "muted", "muted" },
@@ -150,7 +150,7 @@ static void print_learnt(const json_t *learnt)
 	       percentile, status_duration(learnt, "percentile_ns", of, sizeof(of)),
 	       status_duration(learnt, "threshold_ns", at, sizeof(at)), num(learnt, "values"), in);
 	if (num(learnt, "values") < num(learnt, "values_needed") && json_object_get(learnt, "ago_ns"))
-		printf("              too few for another percentile: this is %s old\n",
+		printf("              too few new values: the threshold is %s old\n",
 		       status_duration(learnt, "ago_ns", of, sizeof(of)));
 }
 
@@ -177,7 +177,7 @@ static void print_rule(const json_t *v, bool verbose)
 	print_learnt(json_object_get(v, "learnt"));
 	if (verbose && num(v, "not_seen"))
 		printf("  not seen: %" PRIu64
-		       " waits of its source, whose beginning or end the kernel hid\n",
+		       " waits of its source: the kernel hid their beginning or end\n",
 		       num(v, "not_seen"));
 	if (verbose)
 		print_values(json_object_get(v, "values"));
@@ -190,7 +190,7 @@ static void print_app(const json_t *app)
 	if (!json_is_object(app))
 		return;
 	printf("  app:        %s: %" PRIu64 " messages, %" PRIu64 " dropped (their user sent too "
-	       "many), %" PRIu64 " malformed, %" PRIu64 " of no rule\n",
+	       "many), %" PRIu64 " malformed, %" PRIu64 " without a rule\n",
 	       str(app, "socket"), num(app, "received"), num(app, "limited"), num(app, "malformed"),
 	       num(app, "unknown"));
 }
@@ -269,7 +269,7 @@ static void print_verbose(const json_t *s)
 		       num(trig, "texts_unread"));
 	if (num(trig, "looks_failed"))
 		printf("  not seen:   %" PRIu64
-		       " looks at what is pending were refused by the kernel\n",
+		       " looks at pending events were refused by the kernel\n",
 		       num(trig, "looks_failed"));
 }
 

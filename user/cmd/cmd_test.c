@@ -83,14 +83,14 @@ static void print_limits(const struct trial_rule *r, const struct retrace_result
 		printf("  unknown:  %" PRIu64 " more may match; recordings do not tell %s\n", maybe,
 		       trial_rule__fields(r, r->doubtful, text, sizeof(text))[0]
 			       ? text
-			       : "on what these calls waited");
+			       : "what these calls waited for");
 	if (result->open && !r->conf->when.pending)
-		printf("  unknown:  %" PRIu64 " of its source had lasted longer, and had not ended "
-		       "when the recordings did: up to %s\n",
+		printf("  unknown:  %" PRIu64 " events of its source had lasted longer and had not "
+					      "ended when the recordings ended: up to %s\n",
 		       result->open,
 		       units__format_duration(result->open_largest, text, sizeof(text)));
 	if (result->given_up)
-		printf("  unknown:  %" PRIu64 " whose end was not recorded\n", result->given_up);
+		printf("  unknown:  %" PRIu64 " events without a recorded end\n", result->given_up);
 	if (result->stand_in)
 		puts("  sched_wakeup was not recorded: waits begin at sched_waking");
 	while (*line) {
@@ -110,7 +110,7 @@ static void print_trial_rule(const struct trial_rule *r, const struct test_optio
 	printf("\nrule %s: %s%s%s\n", r->conf->name, r->conf->when_text,
 	       r->conf->if_text ? " if " : "", r->conf->if_text ?: "");
 	if (!r->is_measured) {
-		printf("  cannot be told: %s\n", make_printable((char *)r->cannot));
+		printf("  cannot tell: %s\n", make_printable((char *)r->cannot));
 		return;
 	}
 	result = trial_rule__result(r);
@@ -137,8 +137,7 @@ static void print_trial_text(const struct trial *t, const struct test_options *o
 	       s->n_files == 1 ? "" : "s", units__format_duration(ns, time, sizeof(time)),
 	       t->dumps.begun, t->dumps.begun == 1 ? "" : "s");
 	if (ns >= 60 * NSEC_PER_SEC && t->dumps.begun)
-		printf(", %.3g a day if it went on so",
-		       (double)t->dumps.begun * 86400e9 / (double)ns);
+		printf(", %.3g a day at this rate", (double)t->dumps.begun * 86400e9 / (double)ns);
 	putchar('\n');
 	if (s->losses)
 		printf("records were lost %" PRIu64 " times\n", s->losses);

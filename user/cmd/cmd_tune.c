@@ -221,15 +221,15 @@ static void print_unreached(const struct tune *t)
 
 	if (!ns)
 		return;
-	printf("\n# nothing was above this in %s; how rare that is, a longer measurement tells\n",
+	printf("\n# no value exceeded this in %s; measure longer to learn how rare that is\n",
 	       units__format_duration(t->ns, time, sizeof(time)));
 	print_rule_lines(t, ns);
 }
 
 static enum tune_how print_threshold(const struct tune *t, uint64_t per_day)
 {
-	static const char *const words[] = { "as measured", "the tail drawn on",
-					     "nothing was above it", "rarer than what was seen" };
+	static const char *const words[] = { "as measured", "extrapolated", "no value exceeded it",
+					     "rarer than the values seen" };
 	char enough[32];
 	uint64_t ns;
 	enum tune_how how = find_threshold(t, per_day, &ns);
@@ -267,13 +267,13 @@ static void print_tune_text(const struct tune *t)
 	       t->when->share.window ? "sums" : "values",
 	       units__format_duration(t->ns, time, sizeof(time)));
 	if (!all->matched) {
-		puts("; nothing of its kind was seen");
+		puts("; no such event was seen");
 		return;
 	}
 	print_tune_largest(t);
 	print_histogram(all);
 	if (t->was_pending)
-		puts("\n# measured when it ended: what never ends fires once, whatever the "
+		puts("\n# measured at its end: an event that never ends fires once, at any "
 		     "threshold");
 	for (size_t i = 0; i < ARRAY_SIZE(rates); i++)
 		knows_all &= print_threshold(t, rates[i]) != TUNE_UNKNOWN;
@@ -425,9 +425,9 @@ const struct command cmd_tune = {
 	.run = run_tune,
 	.usage = "[--if E] [--for T] [--json] WHEN",
 	.summary = "measure a source, and find the threshold of a rule on it",
-	.help = "WHEN is that of a rule, such as 'runqlat' or 'syscall:fsync'; a threshold is\n"
-		"ignored. Prints the distribution of the values, and lines of a rule for 20, 5\n"
-		"and 1 incidents a day. Nothing is recorded; each value costs up to a\n"
+	.help = "WHEN is written as in a rule, such as 'runqlat' or 'syscall:fsync'; a threshold\n"
+		"is ignored. Prints the distribution of the values, and lines of a rule for 20,\n"
+		"5 and 1 incidents a day. Nothing is recorded; each value costs up to a\n"
 		"microsecond meanwhile.\n\n"
 		"      --if E          only values for which the condition holds\n"
 		"      --for T         measure for T, such as 10m; default 1m, Ctrl-C ends it\n"

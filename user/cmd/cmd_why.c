@@ -179,10 +179,9 @@ static int check_options(const struct why_options *o, int operands)
 	if (operands > 1 || (o->input && operands))
 		return cmd_usage_error(&cmd_why, "takes one incident, or -i FILE");
 	if (o->input && !o->q.tid)
-		return cmd_usage_error(&cmd_why,
-				       "-i FILE also takes --tid: about which task to ask");
+		return cmd_usage_error(&cmd_why, "-i FILE needs --tid, the task to explain");
 	if (!o->input && (o->q.tid || o->q.from || o->q.to))
-		return cmd_usage_error(&cmd_why, "--tid, --from and --to go with -i FILE");
+		return cmd_usage_error(&cmd_why, "--tid, --from and --to need -i FILE");
 	return 0;
 }
 
@@ -227,9 +226,9 @@ const struct command cmd_why = {
 	.run = run_why,
 	.usage = "[-v] [--json] [INCIDENT | -i FILE --tid TID [--from T] [--to T]]",
 	.summary = "who made the subject wait, with the proof",
-	.help = "Uses recordings alone: needs neither root nor a daemon. The first line is the\n"
-		"verdict. Below it is each part of the time with its cause, and what the waker\n"
-		"of each wait did meanwhile. Time that no event explains is called unknown.\n"
+	.help = "Uses only recordings, so it needs neither root nor a daemon. The first line is\n"
+		"the verdict. Below it are all parts of the time with their causes, and what the\n"
+		"waker of each wait did meanwhile. Time that no event explains is unknown.\n"
 		"INCIDENT is as for `frbpf show`, or the path of a manifest, a dump, or a\n"
 		"folder with incidents.\n\n"
 		"  -i, --input FILE    a perf.data file with sched:sched_switch, or a folder of\n"

@@ -352,7 +352,7 @@ static void print_learn(const json_t *learn)
 	char window[32];
 
 	printf("\n  learns:     p%g of the last %s; fires from %" PRIu64
-	       " values on, which the recorder keeps over reloads and restarts",
+	       " values on; the recorder keeps them over reloads and restarts",
 	       json_number_value(json_object_get(learn, "percentile")),
 	       units__format_duration(num(learn, "window_ns"), window, sizeof(window)),
 	       num(learn, "values_needed"));
@@ -389,12 +389,12 @@ static void print_window(const json_t *s)
 	char least[32], most[32];
 
 	if (num(s, "ring_ns"))
-		printf("  rings:      are sized from the measured rate to hold %s; this is what "
-		       "they begin with\n",
+		printf("  rings:      are sized from the measured rate to hold %s; this is their "
+		       "initial size\n",
 		       units__format_duration(num(s, "ring_ns"), least, sizeof(least)));
 	if (!window) {
-		printf("  window:     depends on how often the events happen: `frbpf status -v` "
-		       "tells when it records\n");
+		printf("  window:     depends on how often the events happen: see `frbpf status "
+		       "-v` while it records\n");
 		return;
 	}
 	units__format_duration(num(window, "least"), least, sizeof(least));
@@ -402,8 +402,9 @@ static void print_window(const json_t *s)
 	if (strcmp(least, most) == 0)
 		printf("  window:     %s of a busy CPU\n", least);
 	else
-		printf("  window:     %s to %s of a busy CPU, as deep as its stacks are\n", least,
-		       most);
+		printf("  window:     %s to %s of a busy CPU, depending on the depth of its "
+		       "stacks\n",
+		       least, most);
 }
 
 static void print_plan_session(const json_t *s, uint64_t cpus)

@@ -105,10 +105,10 @@ static void print_function(const json_t *p)
 	if (num(p, "exits"))
 		printf(" (%" PRIu64 ")", num(p, "exits"));
 	if (num(p, "unmeasured_exits"))
-		printf("; not measured where it goes on in another function (%" PRIu64 ")",
+		printf("; not measured if it continues in another function (%" PRIu64 ")",
 		       num(p, "unmeasured_exits"));
 	if (num(p, "unknown_jumps"))
-		printf("; perhaps neither where it jumps to an address that it computes (%" PRIu64
+		printf("; perhaps not measured either if it jumps to a computed address (%" PRIu64
 		       ")",
 		       num(p, "unknown_jumps"));
 	putchar('\n');

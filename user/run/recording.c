@@ -353,8 +353,8 @@ static void log_contradicted(const struct outcome *o)
 		const struct run_rule *rule = &o->rules[i];
 
 		if (rule->contradicted)
-			log_warn("rule %s: %llu of the %llu times it fired are contradicted by "
-				 "what was recorded, and are no findings",
+			log_warn("rule %s: %llu of the %llu times it fired are contradicted by the "
+				 "recording and do not count",
 				 rule->name, (unsigned long long)rule->contradicted,
 				 (unsigned long long)rule->state.fired);
 	}

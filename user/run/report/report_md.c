@@ -128,7 +128,7 @@ static int add_incident(const struct outcome *o, const struct run_incident *inc,
 
 	err = err ?: add_fact(rule, t, b);
 	if (!err && t->contradicted)
-		err = buf__add_str(b, ", which the recording contradicts: no finding");
+		err = buf__add_str(b, ", which the recording contradicts: it does not count");
 	if (!err && others)
 		err = buf__printf(b, "; %zu more triggers at that time", others);
 	err = err ?: buf__add_str(b, "\n");
