@@ -6,7 +6,7 @@
 
 bats_require_minimum_version 1.5.0
 
-root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+root=${BATS_TEST_DIRNAME%/*/*}
 FRBPF=${FRBPF:-$root/frbpf}
 WORKLOADS=${FRBPF_WORKLOADS:-$root/.output/tests/workloads}
 
@@ -43,11 +43,11 @@ common_setup() {
 }
 
 common_teardown() {
-	local pid daemons
+	local pid daemons=
 	[[ ${BASE-} ]] || return 0
-	timeout -k 5 15 "$FRBPF" stop --base "$BASE" >/dev/null 2>&1 3>&- || true
+	[[ ! -e $BASE/lock ]] || timeout -k 5 15 "$FRBPF" stop --base "$BASE" >/dev/null 2>&1 3>&- || true
 	[[ ! $foreground_pid ]] || kill -KILL "$foreground_pid" 2>/dev/null || true
-	daemons=$(daemons_of "$BASE")
+	[[ ! -e $BASE ]] || daemons=$(daemons_of "$BASE")
 	for pid in $daemons ${awake_pids[@]+"${awake_pids[@]}"}; do
 		kill -KILL "$pid" 2>/dev/null || true
 	done
@@ -68,8 +68,18 @@ need_root() {
 	((EUID == 0)) || skip "needs root"
 }
 
+# Asks one time for all tests of a suite: each start of perf takes longer than most steps of a test.
+asked_once() { # COMMAND...
+	local answer=$BATS_RUN_TMPDIR/asked-${*//[^a-z_:]/-}
+	if [[ ! -e $answer ]]; then
+		if "$@" >/dev/null 2>&1; then echo yes; else echo no; fi >"$answer"
+	fi
+	read -r answer <"$answer"
+	[[ $answer == yes ]]
+}
+
 need_perf() {
-	perf version >/dev/null 2>&1 || skip "no perf for this kernel"
+	asked_once perf version || skip "no perf for this kernel"
 }
 
 need_btf() {
@@ -77,8 +87,11 @@ need_btf() {
 }
 
 need_tracepoints() { # [SYSTEM:NAME]
-	perf list "${1:-sched:sched_switch}" 2>/dev/null | grep -q 'Tracepoint event' ||
-		skip "no tracepoint ${1:-sched:sched_switch}"
+	asked_once perf_lists "${1:-sched:sched_switch}" || skip "no tracepoint ${1:-sched:sched_switch}"
+}
+
+perf_lists() { # TRACEPOINT
+	perf list "$1" 2>/dev/null | grep -q 'Tracepoint event'
 }
 
 need_fifo() {
@@ -252,7 +265,8 @@ workload() { # NAME ARGUMENTS...
 
 # Prints events whose name matches EVENT (a regular expression): comm, pid, tid, cpu, ns, name, text, tab separated.
 events() { # DUMP EVENT
-	perf script -i "$1" --ns -F comm,pid,tid,cpu,time,event,trace 2>/dev/null |
+	# perf needs no symbols for that, and takes a third of the time without those of the kernel
+	perf script --kallsyms /dev/null -i "$1" --ns -F comm,pid,tid,cpu,time,event,trace 2>/dev/null |
 		sed -nE "s/^ *(.*[^ ]) +(-?[0-9]+)\/(-?[0-9]+) +\[0*([0-9]+)\] +0*([0-9]+)\.([0-9]{9}): +($2): ?(.*)/\1\t\2\t\3\t\4\t\5\6\t\7\t\8/p"
 }
 

@@ -268,7 +268,7 @@ tells() {
 # counted FILE EVENT RULE: at most as many values as perf has ends of it; some began before the recording did
 counted() {
 	local n
-	n=$(perf script -i "$1" -F event 2>/dev/null | grep -c "$2")
+	n=$(perf script --kallsyms /dev/null -i "$1" -F event 2>/dev/null | grep -c "$2")
 	between "$(of "$3" .values)" $((n / 2)) "$n" "values of $3, with $n times $2"
 }
 
