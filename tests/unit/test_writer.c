@@ -124,7 +124,7 @@ static void test_publish_does_not_replace(void **state)
 	struct perfdata_writer *w = create(x, "y.tmp");
 	uint64_t size = 7;
 
-	write_all(x, w, &records);
+	write_records(x, w, &records);
 	assert_int_equal(perfdata__publish(w, "early", &size, &x->err), -EINVAL);
 	assert_int_equal(perfdata__finish(w, &x->features, &x->err), 0);
 	assert_int_equal(perfdata__finish(w, &x->features, &x->err), -EINVAL);

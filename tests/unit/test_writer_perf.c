@@ -194,7 +194,7 @@ static void test_perf_all_markers(void **state)
 	add_marker(&b, MARKER_GAP, 0, 1, raw.data, raw.len);
 	add_marker(&b, MARKER_LOCK_WAIT, PID, 0, &lock, sizeof(lock));
 	add_marker(&b, MARKER_INTERRUPT, 0, 0, &interrupt, sizeof(interrupt));
-	write_all(x, w, &b);
+	write_records(x, w, &b);
 	assert_int_equal(perfdata__finish(w, &x->features, &x->err), 0);
 	assert_int_equal(perfdata__publish(w, "perf.data", &size, &x->err), 0);
 	perfdata__free(w);
@@ -215,7 +215,7 @@ static void write_samples(struct fixture *x, const char *name, unsigned int leve
 		add_clock_sample(&records, CLOCK_ID, T0 + 6000000 + i * 1000);
 	if (level)
 		assert_int_equal(perfdata__compress(w, level, &x->err), 0);
-	write_all(x, w, &records);
+	write_records(x, w, &records);
 	assert_int_equal(perfdata__end_round(w, &x->err), 0);
 	assert_int_equal(perfdata__finish(w, &x->features, &x->err), 0);
 	assert_int_equal(perfdata__publish(w, name, &size, &x->err), 0);

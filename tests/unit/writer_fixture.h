@@ -187,7 +187,7 @@ static inline void make_records(struct buf *b)
 	add_trigger(b, &manual, T0 + 5000000);
 }
 
-static inline void write_all(struct fixture *x, struct perfdata_writer *w, const struct buf *b)
+static inline void write_records(struct fixture *x, struct perfdata_writer *w, const struct buf *b)
 {
 	const struct perf_event_header *h;
 	size_t off = 0;
@@ -205,7 +205,7 @@ static inline struct buf write_dump(struct fixture *x, const char *name)
 	uint64_t size = 0;
 
 	make_records(&records);
-	write_all(x, w, &records);
+	write_records(x, w, &records);
 	assert_int_equal(perfdata__finish(w, &x->features, &x->err), 0);
 	assert_int_equal(perfdata__publish(w, name, &size, &x->err), 0);
 	perfdata__free(w);

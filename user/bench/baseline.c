@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "bench/baseline.h"
+#include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/new_file.h"
 #include "common/printable.h"
-#include "common/write_all.h"
 
 #define FORMAT	       "frbpf-baseline"
 #define OPTION	       "--save-baseline"

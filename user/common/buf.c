@@ -138,3 +138,20 @@ void buf__free(struct buf *b)
 	free(b->data);
 	*b = (struct buf){ 0 };
 }
+
+int write_all(int fd, const void *data, size_t len)
+{
+	const char *p = data;
+
+	while (len) {
+		ssize_t n = write(fd, p, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		p += n;
+		len -= n;
+	}
+	return 0;
+}

@@ -29,4 +29,10 @@ int buf__read_fd(struct buf *b, int fd, size_t max);
 
 void buf__free(struct buf *b);
 
+/*
+ * Write the @len bytes at @data to @fd, in several calls of write(2) if needed. 0 or its negative
+ * errno; -EIO: it wrote nothing. Bytes written before an error stay written.
+ */
+int write_all(int fd, const void *data, size_t len);
+
 #endif

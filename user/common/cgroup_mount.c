@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <limits.h>
 #include <mntent.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,14 +11,15 @@
 static int find_mount(const char *type, const char *option, char *buf, size_t size)
 {
 	FILE *f = setmntent("/proc/self/mounts", "re");
-	struct mntent *m;
+	char line[2 * PATH_MAX];
+	struct mntent m;
 	int err = -ENOENT;
 
 	if (!f)
 		return -errno;
-	while (err == -ENOENT && (m = getmntent(f))) {
-		if (!strcmp(m->mnt_type, type) && (!option || hasmntopt(m, option)))
-			err = snprintf(buf, size, "%s", m->mnt_dir) < (int)size ? 0 : -ENAMETOOLONG;
+	while (err == -ENOENT && getmntent_r(f, &m, line, sizeof(line))) {
+		if (!strcmp(m.mnt_type, type) && (!option || hasmntopt(&m, option)))
+			err = snprintf(buf, size, "%s", m.mnt_dir) < (int)size ? 0 : -ENAMETOOLONG;
 	}
 	endmntent(f);
 	return err;

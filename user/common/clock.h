@@ -20,6 +20,12 @@ static inline uint64_t now_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
+/* The time between @a and @b, whichever is first. */
+static inline uint64_t ns_between(uint64_t a, uint64_t b)
+{
+	return a < b ? b - a : a - b;
+}
+
 /* UTC, for files that programs read. */
 #define UTC_DATE_SIZE 32
 

@@ -24,6 +24,14 @@ int proc_file__open_task(pid_t tid)
 	return fd < 0 ? -ESRCH : fd;
 }
 
+bool proc_file__is_thread(pid_t pid, pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)pid, (int)tid);
+	return tid > 0 && !access(path, F_OK);
+}
+
 ssize_t proc_file__read(int dir, const char *name, char *buf, size_t size)
 {
 	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);

@@ -23,6 +23,9 @@ int proc_file__open_task(pid_t tid);
  */
 ssize_t proc_file__read(int dir, const char *name, char *buf, size_t size);
 
+/* Is @tid a thread of process @pid? */
+bool proc_file__is_thread(pid_t pid, pid_t tid);
+
 /* Read the name of the task, not escaped, unlike in `status`. 0 or -ESRCH. */
 int proc_file__comm(int dir, char comm[static PROC_COMM]);
 

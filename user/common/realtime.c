@@ -26,3 +26,15 @@ bool thread__set_class(enum thread_class class, int priority)
 	set_nice(class == THREAD_BACKGROUND ? 10 : 0);
 	return false;
 }
+
+int thread__init_lock(pthread_mutex_t *lock)
+{
+	pthread_mutexattr_t attr;
+	int err;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	err = -pthread_mutex_init(lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+	return err;
+}

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/realtime.h"
 #include "common/suspends.h"
 
 #define LENGTH_LEAST                                                                               \
@@ -16,19 +17,14 @@ static size_t n_list;
 static uint64_t ahead_before;
 static bool looked;
 
-static void init_lock(void)
+static void init_list_lock(void)
 {
-	pthread_mutexattr_t attr;
-
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
-	pthread_mutex_init(&lock, &attr);
-	pthread_mutexattr_destroy(&attr);
+	thread__init_lock(&lock);
 }
 
 static void lock_list(void)
 {
-	pthread_once(&once, init_lock);
+	pthread_once(&once, init_list_lock);
 	pthread_mutex_lock(&lock);
 }
 

@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/event_fd.h"
 #include "common/log.h"
+#include "common/realtime.h"
 #include "daemon/incident_notes.h"
 #include "dump/base/manifest.h"
 #include "rules/units.h"
@@ -234,17 +235,13 @@ struct followed_log *followed_log__new(const struct base_dir *base, struct recor
 				       struct detectors *d)
 {
 	struct followed_log *h = calloc(1, sizeof(*h));
-	pthread_mutexattr_t attr;
 
 	if (!h)
 		return NULL;
 	h->base = base;
 	h->recorder = r;
 	h->detectors = d;
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
-	pthread_mutex_init(&h->lock, &attr);
-	pthread_mutexattr_destroy(&attr);
+	thread__init_lock(&h->lock);
 	detectors__on_ended(d, followed_log__on_ended, h);
 	return h;
 }

@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "daemon/overlay.h"
+#include "rules/text.h"
 
 struct mute {
 	char name[RULESET_NAME_MAX + 1];
@@ -30,15 +31,6 @@ struct overlay {
 struct overlay *overlay__new(void)
 {
 	return calloc(1, sizeof(struct overlay));
-}
-
-static bool has_rule(const struct ruleset *rs, const char *name)
-{
-	for (size_t i = 0; i < rs->n_rules; i++) {
-		if (strcmp(rs->rules[i].name, name) == 0)
-			return true;
-	}
-	return false;
 }
 
 /* ---- mutes ---- */
@@ -96,8 +88,8 @@ json_t *overlay__mutes(const struct overlay *o, const struct ruleset *rs)
 
 	for (size_t i = 0; i < o->n_mutes; i++) {
 		const struct mute *m = &o->mutes[i];
-		json_t *j =
-			json_pack("{s:s, s:b}", "rule", m->name, "present", has_rule(rs, m->name));
+		json_t *j = json_pack("{s:s, s:b}", "rule", m->name, "present",
+				      ruleset__has_rule(rs, m->name));
 
 		if (j && m->until != OVERLAY_FOREVER)
 			json_object_set_new(j, "ends_in_ns",
@@ -118,16 +110,6 @@ static struct arm *find_arm(const struct overlay *o, const char *name)
 	return NULL;
 }
 
-/*
- * A value must stay one line of a rules file, so it cannot add a key or continue in the next line.
- */
-static bool is_one_line(const char *value)
-{
-	size_t len = strlen(value);
-
-	return !strpbrk(value, "\r\n") && (!len || value[len - 1] != '\\');
-}
-
 static char *make_section(const char *name, const char *when, const char *condition)
 {
 	struct buf text = { 0 };
@@ -146,13 +128,13 @@ int overlay__arm(struct overlay *o, const struct ruleset *rs, const char *when,
 {
 	struct arm arm = { .until = until };
 
-	if (!is_one_line(when) || (condition && !is_one_line(condition)))
+	if (!text__is_one_line(when) || (condition && !text__is_one_line(condition)))
 		return err_set(err, -EINVAL, "a condition must be one line");
 	if (o->n_arms == OVERLAY_MAX)
 		return err_set(err, -ENOSPC, "%d rules are armed already", OVERLAY_MAX);
 	do
 		snprintf(arm.name, sizeof(arm.name), "arm-%u", ++o->number);
-	while (has_rule(rs, arm.name));
+	while (ruleset__has_rule(rs, arm.name));
 	arm.text = make_section(arm.name, when, condition);
 	if (!arm.text)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -186,7 +168,7 @@ int overlay__extend(const struct overlay *o, struct ruleset *rs, struct diags *d
 	for (size_t i = 0; i < o->n_arms && !err; i++) {
 		struct source_text *src;
 
-		if (has_rule(rs, o->arms[i].name))
+		if (ruleset__has_rule(rs, o->arms[i].name))
 			return diags__error(d, NULL, (struct span){ 0 },
 					    "the file has a rule '%s', and one of this name was "
 					    "armed: end it with `frbpf arm --off %s`",

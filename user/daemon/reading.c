@@ -17,7 +17,6 @@
 #include "common/clock.h"
 #include "common/limit.h"
 #include "common/log.h"
-#include "common/write_all.h"
 #include "daemon/confine.h"
 #include "daemon/reading.h"
 

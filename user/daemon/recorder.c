@@ -11,6 +11,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/heap.h"
+#include "common/realtime.h"
 #include "daemon/recorder_core.h"
 #include "rules/units.h"
 
@@ -63,18 +64,6 @@ static int init_cond(pthread_cond_t *cond)
 	return err;
 }
 
-static int init_lock(pthread_mutex_t *lock)
-{
-	pthread_mutexattr_t attr;
-	int err;
-
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
-	err = -pthread_mutex_init(lock, &attr);
-	pthread_mutexattr_destroy(&attr);
-	return err;
-}
-
 int recorder__new(const struct recorder_opts *opts, struct err *err, struct recorder **ret)
 {
 	struct recorder *r = calloc(1, sizeof(*r));
@@ -91,7 +80,7 @@ int recorder__new(const struct recorder_opts *opts, struct err *err, struct reco
 	sem_init(&r->synced, 0, 0);
 	r->copy_ns_per_mib = freeze__measure_copy();
 	detectors__on_stacks(r->detectors, recorder_core__on_stacks, r);
-	code = init_lock(&r->lock);
+	code = thread__init_lock(&r->lock);
 	code = code ?: init_cond(&r->notified_more);
 	code = code ?: incident_pool__init(&r->pool);
 	code = code ?: open_recorder_fds(r);

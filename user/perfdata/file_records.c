@@ -9,7 +9,6 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/opening.h"
-#include "common/write_all.h"
 #include "perfdata/perf_file_impl.h"
 
 /* perf's own records (tools/lib/perf/include/perf/event.h) that a reader cannot skip by size. */

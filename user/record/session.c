@@ -13,6 +13,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/cpus.h"
+#include "common/realtime.h"
 #include "record/off_cpu.h"
 #include "record/session_core.h"
 
@@ -340,16 +341,6 @@ static int keep_target(struct session *s, const struct record_target *target, st
 	return 0;
 }
 
-static void init_lock(struct session *s)
-{
-	pthread_mutexattr_t attr;
-
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
-	pthread_mutex_init(&s->lock, &attr);
-	pthread_mutexattr_destroy(&attr);
-}
-
 /*
  * A task's own sched_switch tells only when it leaves the CPU: the way back is another type of
  * record.
@@ -406,7 +397,7 @@ int session__open(const char *name, const char *run, struct event_list *events, 
 		return err_set(err, -ENOMEM, "out of memory");
 	}
 	atomic_init(&s->refs, 1);
-	init_lock(s);
+	thread__init_lock(&s->lock);
 	s->target.cgroup_fd = -1;
 	target = target ?: &everybody;
 	if (target->kind != RECORD_ALL || has_cgroup(events))

@@ -484,6 +484,15 @@ void ruleset__discard(struct ruleset *rs, struct diags *d)
 	ruleset__free(rs);
 }
 
+bool ruleset__has_rule(const struct ruleset *rs, const char *name)
+{
+	for (size_t i = 0; rs && i < rs->n_rules; i++) {
+		if (strcmp(rs->rules[i].name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
 void ruleset__free(struct ruleset *rs)
 {
 	if (!rs)

@@ -152,6 +152,8 @@ void ruleset__keep(struct ruleset *rs, struct source_text *src);
 void ruleset__drop_session(struct ruleset *rs, size_t at);
 /* Free @rs, but give its text to @d, whose messages point into it. */
 void ruleset__discard(struct ruleset *rs, struct diags *d);
+/* @rs may be NULL: it has none. */
+bool ruleset__has_rule(const struct ruleset *rs, const char *name);
 void ruleset__free(struct ruleset *rs);
 
 #endif

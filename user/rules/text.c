@@ -163,3 +163,10 @@ int text__size(const struct source_text *src, struct span span, struct diags *d,
 		return 0;
 	return bad_number(src, span, d, "size", units_of_size, why);
 }
+
+bool text__is_one_line(const char *value)
+{
+	size_t len = strlen(value);
+
+	return !strpbrk(value, "\r\n") && (!len || value[len - 1] != '\\');
+}

@@ -37,6 +37,12 @@ bool text__equals(const struct source_text *src, struct span span, const char *w
  */
 char *text__fold(const struct source_text *src, struct span span);
 
+/*
+ * Does @value stay one line of a rules file? With a line break, or a backslash at its end, it could
+ * add a key or continue in the next line.
+ */
+bool text__is_one_line(const char *value);
+
 /* Get the line of @off, counted from 1. */
 size_t text__line(const struct source_text *src, uint32_t off);
 

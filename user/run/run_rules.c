@@ -9,6 +9,7 @@
 #include "daemon/lint.h"
 #include "daemon/rule_binding.h"
 #include "rules/rules_files.h"
+#include "rules/text.h"
 #include "run/run_rules.h"
 
 #define COMMAND_LINE "command line"
@@ -37,24 +38,17 @@ struct maker {
 	struct diags *d;
 };
 
-/* A value must stay one line of a rules file: no line breaks, and no continuation. */
-static bool is_one_line(const char *value)
-{
-	size_t len = strlen(value);
-
-	return !strpbrk(value, "\r\n") && (!len || value[len - 1] != '\\');
-}
-
 static int check_lines(const struct run_opts *opts, struct diags *d)
 {
 	bool good = true;
 
 	for (size_t i = 0; i < opts->n_sessions; i++)
-		good &= is_one_line(opts->sessions[i]);
+		good &= text__is_one_line(opts->sessions[i]);
 	for (size_t i = 0; i < opts->n_whens; i++) {
 		const struct run_when *w = &opts->whens[i];
 
-		good &= is_one_line(w->when) && (!w->condition || is_one_line(w->condition));
+		good &= text__is_one_line(w->when) &&
+			(!w->condition || text__is_one_line(w->condition));
 	}
 	if (good)
 		return 0;
@@ -82,22 +76,13 @@ static int add_sessions(const struct maker *m, struct buf *text)
 	return err;
 }
 
-static bool has_rule(const struct ruleset *rs, const char *name)
-{
-	for (size_t i = 0; rs && i < rs->n_rules; i++) {
-		if (strcmp(rs->rules[i].name, name) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Find the first of PREFIX-1, PREFIX-2 and so on that the file does not use. */
 static void free_name(const struct ruleset *rs, const char *prefix, size_t *number,
 		      char ret[static RULESET_NAME_MAX + 1])
 {
 	do
 		snprintf(ret, RULESET_NAME_MAX + 1, "%s-%zu", prefix, ++*number);
-	while (has_rule(rs, ret));
+	while (ruleset__has_rule(rs, ret));
 }
 
 /* Add sections for the rules of --when, with names that are not in @rs (may be NULL). */

@@ -3,38 +3,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <mntent.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/cgroup_mount.h"
 #include "common/cleanup.h"
 #include "sideband/cgroup_scan.h"
 
 #define DEPTH_MAX 64
-
-static bool find_mount(char *ret, size_t size)
-{
-	FILE *mounts = setmntent("/proc/self/mounts", "re");
-	struct mntent m;
-	char line[2 * PATH_MAX];
-	bool found = false;
-
-	if (!mounts)
-		return false;
-	while (getmntent_r(mounts, &m, line, sizeof(line))) {
-		bool v1 = !strcmp(m.mnt_type, "cgroup") && hasmntopt(&m, "perf_event");
-
-		if (!v1 && (found || strcmp(m.mnt_type, "cgroup2") != 0))
-			continue;
-		snprintf(ret, size, "%s", m.mnt_dir);
-		found = true;
-		if (v1)
-			break;
-	}
-	endmntent(mounts);
-	return found;
-}
 
 /* The id in records and from bpf_get_current_cgroup_id() is that of kernfs, in the file handle. */
 static bool cgroup_id(int dir, uint64_t *ret)
@@ -94,7 +71,8 @@ int cgroup_scan__tree(struct kernel_state *k)
 	char path[PATH_MAX];
 	int fd;
 
-	if (!find_mount(path, sizeof(path)))
+	if (cgroup__mount_point_v1("perf_event", path, sizeof(path)) &&
+	    cgroup__mount_point(path, sizeof(path)))
 		return 0;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	path[0] = '\0';

@@ -19,7 +19,6 @@
 #include "common/foreign.h"
 #include "common/opening.h"
 #include "common/rights.h"
-#include "common/write_all.h"
 #include "symbols/kernel_symbols.h"
 #include "symbols/text_symbols.h"
 

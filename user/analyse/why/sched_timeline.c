@@ -6,6 +6,7 @@
 #include "analyse/why/sched_events.h"
 #include "analyse/why/sched_timeline.h"
 #include "common/array.h"
+#include "common/clock.h"
 
 /* Bits of prev_state that are 0 if the task stays runnable, include/trace/events/sched.h */
 #define STATE_BITS 0xff
@@ -18,11 +19,6 @@
 
 /* ns, at most, between the events of two recorders for one switch or wake-up */
 #define TWIN_NS 100000
-
-static uint64_t time_between(uint64_t a, uint64_t b)
-{
-	return a < b ? b - a : a - b;
-}
 
 static int cpu_room(struct sched_timeline *t, uint32_t cpu)
 {
@@ -458,7 +454,7 @@ static int feed_stay(struct sched_timeline *t, uint32_t i)
 	if (!n || l->v[n - 1].out == NO_EVENT || !e->has_stack)
 		return 0;
 	out = &t->events->v[l->v[n - 1].out];
-	if (out->has_stack || time_between(out->time + e->value, e->time) > TWIN_NS)
+	if (out->has_stack || ns_between(out->time + e->value, e->time) > TWIN_NS)
 		return 0;
 	out->has_stack = true;
 	out->file = e->file;

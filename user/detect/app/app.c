@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/proc_file.h"
 #include "detect/app/app_socket.h"
 #include "detect/inject/inject.h"
 
@@ -24,21 +25,13 @@ struct app {
 	} want[2][FRBPF_MAX_ARGS];
 };
 
-static bool is_thread_of(pid_t tid, pid_t pid)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)pid, (int)tid);
-	return !access(path, F_OK);
-}
-
 /* The thread that sent the message: the kernel reports only the process, so the message has it. */
 static pid_t thread_of(const struct app_message *m, pid_t pid)
 {
 	const struct app_arg *arg = app_message__arg(m, TID_KEY);
 	pid_t tid = arg && arg->number > 0 && arg->number <= INT32_MAX ? arg->number : pid;
 
-	return tid == pid || is_thread_of(tid, pid) ? tid : pid;
+	return tid == pid || proc_file__is_thread(pid, tid) ? tid : pid;
 }
 
 static void fill_sender(const struct app *a, const struct app_message *m,

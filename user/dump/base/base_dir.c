@@ -11,12 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/dump_name.h"
 #include "common/err.h"
 #include "common/foreign.h"
-#include "common/write_all.h"
 #include "dump/base/base_clock.h"
 #include "dump/base/base_dir.h"
 

@@ -108,14 +108,6 @@ static bool read_futex(const struct waiting *w, uint64_t addr, uint32_t *words, 
 	       !proc_file__stat(w->dir, &s);
 }
 
-static bool is_thread_of(pid_t tid, pid_t pid)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)pid, (int)tid);
-	return tid > 0 && !access(path, F_OK);
-}
-
 static json_t *owner_of_futex(const struct waiting *w, const struct task_call *c)
 {
 	uint32_t words[MUTEX_OWNER / 4 + 1] = { 0 };
@@ -130,7 +122,8 @@ static json_t *owner_of_futex(const struct waiting *w, const struct task_call *c
 	if (!pi && words[0] != MUTEX_CONTENDED)
 		return NULL;
 	owner = pi ? words[0] & FUTEX_TID_MASK : words[MUTEX_OWNER / 4];
-	return is_thread_of(owner, pid) ? owner_json(pi ? "pi-futex" : "mutex", owner, pid) : NULL;
+	return proc_file__is_thread(pid, owner) ? owner_json(pi ? "pi-futex" : "mutex", owner, pid)
+						: NULL;
 }
 
 /* ---- file locks ---- */

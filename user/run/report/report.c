@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/foreign.h"
 #include "common/log.h"
 #include "common/printable.h"
-#include "common/write_all.h"
 #include "rules/units.h"
 #include "run/report/report.h"
 
