@@ -5,7 +5,7 @@
 
 #include "analyse/profile.h"
 #include "analyse/replay.h"
-#include "symbols/tracing_frames.h"
+#include "symbols/symbols.h"
 
 #define SW_CGROUP_SWITCHES 11	/* PERF_COUNT_SW_CGROUP_SWITCHES, 5.13 */
 #define FRAMES_MAX	   1024 /* far more than kernel.perf_event_max_stack allows */
@@ -210,7 +210,7 @@ static void drop_tracing(struct adding *a)
 {
 	size_t n = 0;
 
-	while (n < a->n_frames && a->frames[n].kernel && is_tracing_frame(a->frames[n].symbol))
+	while (n < a->n_frames && a->frames[n].kernel && symbols__is_tracing(a->frames[n].symbol))
 		n++;
 	if (n == a->n_frames)
 		return;

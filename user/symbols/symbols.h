@@ -56,4 +56,10 @@ enum symbols_source symbols__source(const char *map_name);
 int symbols__each_missing(const struct symbols *s,
 			  int (*fn)(const char *path, const char *why, void *arg), void *arg);
 
+/*
+ * Is the kernel function on a stack only because of tracing: between a tracepoint or probe and its
+ * perf event or BPF program? @symbol NULL: unknown, which gives false.
+ */
+bool symbols__is_tracing(const char *symbol);
+
 #endif

@@ -6,7 +6,7 @@
 #include "analyse/why/stack_notes.h"
 #include "common/array.h"
 #include "common/cleanup.h"
-#include "symbols/tracing_frames.h"
+#include "symbols/symbols.h"
 
 #define FRAMES_MAX 256
 
@@ -92,7 +92,7 @@ static void note_frames(struct notes_reading *n, size_t n_frames, bool in_irq, b
 
 		if (l->kernel) {
 			kernel_frames++;
-			if (!l->symbol || is_tracing_frame(l->symbol))
+			if (!l->symbol || symbols__is_tracing(l->symbol))
 				continue;
 			n->kernel[n_kernel++] = l->symbol;
 			to->call = call_name(l->symbol) ?: to->call;
@@ -102,7 +102,7 @@ static void note_frames(struct notes_reading *n, size_t n_frames, bool in_irq, b
 			else if (!of_libc)
 				of_libc = l->symbol;
 		}
-		if (l->symbol && !to->leaf && !(l->kernel && is_tracing_frame(l->symbol)))
+		if (l->symbol && !to->leaf && !(l->kernel && symbols__is_tracing(l->symbol)))
 			to->leaf = l->symbol;
 	}
 	to->function = to->function ?: of_libc;

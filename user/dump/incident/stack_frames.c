@@ -9,7 +9,6 @@
 #include "perfdata/record.h"
 #include "symbols/symbols.h"
 #include "symbols/task_model.h"
-#include "symbols/tracing_frames.h"
 
 /* frames from that of the BPF helper to that of the program, at most */
 #define HELPER_FRAMES_MAX 8
@@ -25,7 +24,7 @@ size_t own_frames__count(const struct own_frame *v, size_t n)
 	}
 	if (i == n || !v[i].is_bpf)
 		return 0;
-	while (i < n && (v[i].is_bpf || is_tracing_frame(v[i].symbol)))
+	while (i < n && (v[i].is_bpf || symbols__is_tracing(v[i].symbol)))
 		i++;
 	return i;
 }
