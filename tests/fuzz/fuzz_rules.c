@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "rules/ruleset.h"
-#include "rules/span_target.h"
+#include "rules/target.h"
 
 #define TEXT_MAX (1 << 20)
 

@@ -12,7 +12,7 @@
 #include "common/cleanup.h"
 #include "common/proc_file.h"
 #include "detect/psi_meter.h"
-#include "rules/psi_target.h"
+#include "rules/target.h"
 
 #define MS  1000000ULL
 #define SEC (1000 * MS)

@@ -11,8 +11,8 @@
 
 #include "common/clock.h"
 #include "perfdata/record.h"
-#include "rules/span_target.h"
 #include "contradiction_fixture.h"
+#include "rules/target.h"
 
 #define TYPE (RECORD_SAMPLE_TYPE | PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW)
 

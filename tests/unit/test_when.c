@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "rules/span_target.h"
+#include "rules/target.h"
 #include "rules/when_probe.h"
 
 #define UNTOUCHED 4711

@@ -11,7 +11,7 @@
 #include "detect/probe/probe_file.h"
 #include "detect/probe/probe_target.h"
 #include "examine/probe/probe_reader.h"
-#include "rules/span_target.h"
+#include "rules/target.h"
 
 /* ---- check ---- */
 

@@ -10,7 +10,7 @@
 #include "analyse/recordings.h"
 #include "rules/rate.h"
 #include "rules/rule_trial.h"
-#include "rules/span_target.h"
+#include "rules/target.h"
 
 /* A time at which a rule would have fired */
 struct trial_fire {

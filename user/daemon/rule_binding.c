@@ -12,7 +12,7 @@
 #include "detect/probe/probe_target.h"
 #include "detect/tracepoint/span_ends.h"
 #include "detect/tracepoint/tracepoint_bind.h"
-#include "rules/span_target.h"
+#include "rules/target.h"
 #include "rules/text.h"
 
 static int unknown_tracepoint(const struct rule_conf *rule, struct tracefs *tracefs,

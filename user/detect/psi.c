@@ -25,7 +25,7 @@
 #include "detect/inject/inject.h"
 #include "detect/inject/listener.h"
 #include "detect/psi_meter.h"
-#include "rules/psi_target.h"
+#include "rules/target.h"
 #include "rules/units.h"
 
 #define EARLY	     8 /* readings begin at this fraction of the threshold: 1 / EARLY */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "rules/ruleset.h"
-#include "rules/span_target.h"
+#include "rules/target.h"
 #include "rules/when_parse.h"
 
 /* Parse the place after "->". */

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "rules/psi_target.h"
 #include "rules/constants.h"
+#include "rules/target.h"
 #include "rules/units.h"
 #include "rules/when_parse.h"
 
@@ -117,29 +117,4 @@ int when__parse_psi(struct when_parser *p, struct span source, struct when *ret)
 	ret->hit = true; /* the kernel compares */
 	ret->target = psi_target__format(&t);
 	return ret->target ? 0 : -ENOMEM;
-}
-
-char *psi_target__format(const struct psi_target *t)
-{
-	char *text;
-
-	if (asprintf(&text, "%s %s > %" PRIu64 "us in %" PRIu64 "us%s%s", t->resource, t->kind,
-		     t->threshold_us, t->window_us, t->cgroup[0] ? " of " : "", t->cgroup) < 0)
-		return NULL;
-	return text;
-}
-
-int psi_target__parse(const char *text, struct psi_target *ret)
-{
-	struct psi_target t = { .cgroup = "" };
-	int end = 0;
-
-	if (sscanf(text, "%7s %7s > %" SCNu64 "us in %" SCNu64 "us%n", t.resource, t.kind,
-		   &t.threshold_us, &t.window_us, &end) != 4 ||
-	    !end)
-		return -EINVAL;
-	if (!strncmp(text + end, " of ", 4))
-		snprintf(t.cgroup, sizeof(t.cgroup), "%s", text + end + 4);
-	*ret = t;
-	return 0;
 }

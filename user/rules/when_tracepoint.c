@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "rules/span_target.h"
+#include "rules/target.h"
 #include "rules/when_parse.h"
 
 static int parse_tracepoint_name(struct when_parser *p, struct span system, struct span *ret_name)

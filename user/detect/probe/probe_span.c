@@ -8,8 +8,8 @@
 #include "common/cleanup.h"
 #include "detect/engine/look.h"
 #include "detect/probe/user_probe.h"
-#include "rules/span_target.h"
 #include "probe_span.skel.h"
+#include "rules/target.h"
 
 /* Offsets of the first arguments in struct pt_regs of user space, which is ABI (asm/ptrace.h). */
 #if defined(__x86_64__)

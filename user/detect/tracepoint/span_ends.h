@@ -8,7 +8,7 @@
 
 #include "detect/tracepoint/btf_path.h"
 #include "rules/ruleset.h"
-#include "rules/span_target.h"
+#include "rules/target.h"
 
 struct span_ends {
 	struct span_target target;

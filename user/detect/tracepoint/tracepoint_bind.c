@@ -9,7 +9,7 @@
 #include "detect/tracepoint/fields_bind.h"
 #include "detect/tracepoint/tracepoint_bind.h"
 #include "detect/tracepoint/tracepoint_info.h"
-#include "rules/span_target.h"
+#include "rules/target.h"
 #include "rules/text.h"
 
 /* Find the value that @arg names, by BTF. */

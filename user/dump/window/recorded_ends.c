@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/format_field.h"
 #include "dump/window/recorded_ends.h"
 #include "perfdata/record.h"
-#include "rules/span_target.h"
+#include "rules/target.h"
 
 /*
  * Difference between the times of one hit in a program and in perf: an interrupt, or the host, may
@@ -358,11 +359,6 @@ static bool end_sample__is(const struct end_sample *s, const struct claim *c, en
 	       state == TCP_SYN_SENT;
 }
 
-static uint64_t time_between(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : b - a;
-}
-
 /*
  * Learn the keys from the end event, which is found by task and CPU. False: there is no such event,
  * or it lacks a key.
@@ -374,12 +370,12 @@ static bool claim__learn_keys(struct claim *c, const struct end_ids *ids, struct
 	struct end_sample s, best = { .rec = NULL };
 
 	for (size_t i = 0; i < t->n; i++) {
-		if (time_between(t->v[i].time, c->end) > c->near ||
+		if (ns_between(t->v[i].time, c->end) > c->near ||
 		    !end_sample__read(&s, ids, pages, &t->v[i]) ||
 		    !end_sample__is(&s, c, ROLE_END) || record__tid(s.rec) != tr->current.tid ||
 		    page_set__cpu(pages, s.rec) != tr->cpu)
 			continue;
-		if (!best.rec || time_between(s.time, c->end) < time_between(best.time, c->end))
+		if (!best.rec || ns_between(s.time, c->end) < ns_between(best.time, c->end))
 			best = s;
 	}
 	for (size_t k = 0; best.rec && k < c->n_keys; k++) {
@@ -431,12 +427,12 @@ static void claim__note(struct claim *c, const struct end_sample *s, enum role r
 	if (time + c->later < c->begin || time > c->end + c->later)
 		return;
 	if (role == ROLE_BEGIN) {
-		c->at_begin |= time_between(time, c->begin) <= c->near;
-		c->begun |= time_between(time, c->begin) <= c->later;
+		c->at_begin |= ns_between(time, c->begin) <= c->near;
+		c->begun |= ns_between(time, c->begin) <= c->later;
 		if (time > c->begin + c->later && !c->begins_later++)
 			c->late = time;
 	} else {
-		c->at_end |= time_between(time, c->end) <= c->near;
+		c->at_end |= ns_between(time, c->end) <= c->near;
 		c->ends++;
 		c->restarted |= is_restart(c, s);
 	}

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The targets of spans, to text and back. Rules on the same span have the same text.
+ * Targets of struct when that have parts, to text and back. Rules on the same target have the same
+ * text.
  *
- * ---- between tracepoints: `A:start -> B:end by KEY[, KEY] [nested]` ----
+ * ---- spans between tracepoints: `A:start -> B:end by KEY[, KEY] [nested]` ----
  */
-#ifndef FRBPF_RULES_SPAN_TARGET_H
-#define FRBPF_RULES_SPAN_TARGET_H
+#ifndef FRBPF_RULES_TARGET_H
+#define FRBPF_RULES_TARGET_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,7 +37,7 @@ char *span_target__format_keys(const struct span_target *t);
 int span_target__parse_keys(const char *text, struct span_target *t);
 
 /*
- * ---- between places in programs:
+ * ---- spans between places in programs:
  * `uprobe:PATH:SYMBOL -> usdt:PATH:PROVIDER:PROBE by KEY[, KEY]` ----
  */
 
@@ -62,5 +63,25 @@ char *probe_span_target__format(const struct probe_span_target *t);
 int probe_span_target__parse(const char *text, struct probe_span_target *ret);
 /* Free the members, not @t itself. */
 void probe_span_target__free(struct probe_span_target *t);
+
+/* ---- the pressure that a rule `psi:...` measures ---- */
+
+#define PSI_WORD_MAX 8
+
+struct psi_target {
+	char resource[PSI_WORD_MAX]; /* cpu memory io irq */
+	char kind[PSI_WORD_MAX];     /* some full */
+	uint64_t threshold_us;
+	uint64_t window_us;
+	char cgroup[FRBPF_PATH_LEN]; /* from the root of the hierarchy; "": the whole machine */
+};
+
+/*
+ * Format it as "memory some > 150000us in 2000000us of /a/b". Owned by the caller. NULL: out of
+ * memory.
+ */
+char *psi_target__format(const struct psi_target *t);
+/* Parse what psi_target__format() made. 0 or -EINVAL. */
+int psi_target__parse(const char *text, struct psi_target *ret);
 
 #endif

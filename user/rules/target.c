@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "rules/span_target.h"
+#include "rules/target.h"
+
+/* ---- spans ---- */
 
 #define WORD "%127[^ ,=]"
 
@@ -175,4 +178,31 @@ void probe_span_target__free(struct probe_span_target *t)
 	free(t->end[0].target);
 	free(t->end[1].target);
 	t->end[0].target = t->end[1].target = NULL;
+}
+
+/* ---- pressure ---- */
+
+char *psi_target__format(const struct psi_target *t)
+{
+	char *text;
+
+	if (asprintf(&text, "%s %s > %" PRIu64 "us in %" PRIu64 "us%s%s", t->resource, t->kind,
+		     t->threshold_us, t->window_us, t->cgroup[0] ? " of " : "", t->cgroup) < 0)
+		return NULL;
+	return text;
+}
+
+int psi_target__parse(const char *text, struct psi_target *ret)
+{
+	struct psi_target t = { .cgroup = "" };
+	int end = 0;
+
+	if (sscanf(text, "%7s %7s > %" SCNu64 "us in %" SCNu64 "us%n", t.resource, t.kind,
+		   &t.threshold_us, &t.window_us, &end) != 4 ||
+	    !end)
+		return -EINVAL;
+	if (!strncmp(text + end, " of ", 4))
+		snprintf(t.cgroup, sizeof(t.cgroup), "%s", text + end + 4);
+	*ret = t;
+	return 0;
 }
