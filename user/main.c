@@ -39,7 +39,7 @@ static const struct command *const commands[] = {
 
 #define USAGE_WIDTH 28 /* columns; the summary of a longer one has a line of its own */
 
-static void print_command(const struct command *c)
+static void print_command_summary(const struct command *c)
 {
 	if (strlen(c->usage) > USAGE_WIDTH)
 		printf("  %-8s %s\n%*s%s\n", c->name, c->usage, USAGE_WIDTH + 12, "", c->summary);
@@ -47,7 +47,7 @@ static void print_command(const struct command *c)
 		printf("  %-8s %-*s %s\n", c->name, USAGE_WIDTH, c->usage, c->summary);
 }
 
-static void print_help(void)
+static void print_main_help(void)
 {
 	printf("Usage: frbpf [COMMAND] [OPTIONS]\n\n"
 	       "A flight recorder: perf events go to memory all the time; when a rule holds, the "
@@ -55,7 +55,7 @@ static void print_help(void)
 	       "is saved as an ordinary perf.data file.\n\nCommands (frbpf COMMAND --help says "
 	       "more):\n");
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		print_command(commands[i]);
+		print_command_summary(commands[i]);
 	printf("\nWithout a command: status. help COMMAND is COMMAND --help. --version prints the "
 	       "version.\n");
 }
@@ -88,7 +88,7 @@ static int unknown_command(const char *name)
 	return EXIT_FAILED;
 }
 
-static int run_command(int argc, char **argv)
+static int run_named_command(int argc, char **argv)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
 		if (strcmp(commands[i]->name, argv[0]) == 0)
@@ -103,8 +103,8 @@ static int help(int argc, char **argv)
 	char *words[] = { argv[1], (char[]){ "--help" }, NULL };
 
 	if (argc > 1 && argv[1][0] != '-' && strcmp(argv[1], "help") != 0)
-		return run_command(2, words);
-	print_help();
+		return run_named_command(2, words);
+	print_main_help();
 	return EXIT_DONE;
 }
 
@@ -128,5 +128,5 @@ int main(int argc, char **argv)
 	}
 	if (argv[1][0] == '-') /* as perf daemon: options without a command ask for the status */
 		return cmd_status.run(argc, argv);
-	return run_command(argc - 1, argv + 1);
+	return run_named_command(argc - 1, argv + 1);
 }

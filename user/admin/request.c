@@ -63,7 +63,8 @@ struct admin_pmus admin_pmus__find(void)
 	};
 }
 
-static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long flags)
+static int open_requested_event(struct perf_event_attr *attr, pid_t pid, int cpu,
+				unsigned long flags)
 {
 	int fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC | flags);
 
@@ -101,7 +102,7 @@ static int open_uprobe(const struct admin_request *r, int file, const struct adm
 		return -EINVAL;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	attr.config1 = (uintptr_t)path;
-	return open_event(&attr, -1, 0, 0);
+	return open_requested_event(&attr, -1, 0, 0);
 }
 
 static int fd_or_errno(int fd)
@@ -114,8 +115,9 @@ int admin_request__open(struct admin_request *r, int file, const struct admin_pm
 {
 	switch (r->kind) {
 	case ADMIN_EVENT:
-		return open_event(&r->event.attr, r->event.of_cgroup ? file : r->event.pid,
-				  r->event.cpu, r->event.of_cgroup ? PERF_FLAG_PID_CGROUP : 0);
+		return open_requested_event(&r->event.attr,
+					    r->event.of_cgroup ? file : r->event.pid, r->event.cpu,
+					    r->event.of_cgroup ? PERF_FLAG_PID_CGROUP : 0);
 	case ADMIN_UPROBE:
 		return open_uprobe(r, file, pmus);
 	case ADMIN_BPF_PROG:

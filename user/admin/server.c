@@ -41,7 +41,7 @@ static const int server_calls[] = {
 #endif
 };
 
-static int filter_calls(void)
+static int filter_admin_calls(void)
 {
 	struct call_filter f;
 	int err;
@@ -63,8 +63,8 @@ static void reply_to(int sock, int fd, uint32_t id)
 }
 
 /* A request without a socket gets no reply. */
-static void serve_request(struct admin_request *r, size_t len, const int *fds, size_t n_fds,
-			  const struct admin_pmus *pmus)
+static void serve_admin_request(struct admin_request *r, size_t len, const int *fds, size_t n_fds,
+				const struct admin_pmus *pmus)
 {
 	int fd = admin_request__check(r, len, n_fds, pmus);
 	uint32_t id = 0;
@@ -86,14 +86,14 @@ static void run_server(int sock, const struct admin_pmus *pmus)
 	size_t n_fds;
 	ssize_t n;
 
-	if (filter_calls())
+	if (filter_admin_calls())
 		_exit(1);
 	while ((n = channel__receive(sock, &r, sizeof(r), fds, MAX_FDS, &n_fds, 0)) != 0) {
 		if (n == -EMSGSIZE)
 			continue;
 		if (n < 0)
 			_exit(1);
-		serve_request(&r, n, fds, n_fds, pmus);
+		serve_admin_request(&r, n, fds, n_fds, pmus);
 		while (n_fds)
 			close(fds[--n_fds]);
 	}

@@ -292,7 +292,7 @@ static int note_skipped(struct adding *a, const struct sample *s, size_t event)
 	return find_frames(a, s) ?: add_switch(a, s);
 }
 
-static int add_sample(struct adding *a, const struct sample *s)
+static int add_profile_sample(struct adding *a, const struct sample *s)
 {
 	struct event_profile *e;
 	bool own;
@@ -334,7 +334,7 @@ static int add_samples(struct adding *a, struct err *err)
 			return code;
 		if (!code)
 			break;
-		code = add_sample(a, &s);
+		code = add_profile_sample(a, &s);
 	}
 	code = code ?: offcpu__end(&a->p->offcpu, a->end);
 	return code ? err_set(err, code, "out of memory") : 0;

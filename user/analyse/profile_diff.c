@@ -18,7 +18,7 @@ static double change_magnitude(const struct change *c)
 	return c->a < c->b ? c->b - c->a : c->a - c->b;
 }
 
-static double percent_of(double part, double whole)
+static double share_percent(double part, double whole)
 {
 	return whole > 0 ? 100 * part / whole : 0;
 }
@@ -43,14 +43,15 @@ static bool is_noise(uint64_t hits_a, uint64_t all_a, uint64_t hits_b, uint64_t 
 	return d * d <= NOISE_ERRORS * NOISE_ERRORS * variance;
 }
 
-static double rate_of(const struct event_profile *e, const struct profile *p, double weight,
-		      uint64_t samples)
+static double event_rate(const struct event_profile *e, const struct profile *p, double weight,
+			 uint64_t samples)
 {
 	return per_second(e && e->clock ? weight / 1e6 : (double)samples, p);
 }
 
-static void compare_function(const struct profile *pa, const struct profile *pb,
-			     const struct event_change *e, uint32_t id, struct function_change *ret)
+static void compare_function_shares(const struct profile *pa, const struct profile *pb,
+				    const struct event_change *e, uint32_t id,
+				    struct function_change *ret)
 {
 	struct weight a = event_profile__weight(e->a, id), b = event_profile__weight(e->b, id);
 	double whole_a = e->a ? e->a->weight : 0, whole_b = e->b ? e->b->weight : 0;
@@ -58,12 +59,12 @@ static void compare_function(const struct profile *pa, const struct profile *pb,
 
 	*ret = (struct function_change){
 		.function = id,
-		.self = { percent_of(a.self, whole_a), percent_of(b.self, whole_b) },
-		.total = { percent_of(a.total, whole_a), percent_of(b.total, whole_b) },
-		.self_rate = { rate_of(e->a, pa, a.self, a.self_samples),
-			       rate_of(e->b, pb, b.self, b.self_samples) },
-		.total_rate = { rate_of(e->a, pa, a.total, a.total_samples),
-				rate_of(e->b, pb, b.total, b.total_samples) },
+		.self = { share_percent(a.self, whole_a), share_percent(b.self, whole_b) },
+		.total = { share_percent(a.total, whole_a), share_percent(b.total, whole_b) },
+		.self_rate = { event_rate(e->a, pa, a.self, a.self_samples),
+			       event_rate(e->b, pb, b.self, b.self_samples) },
+		.total_rate = { event_rate(e->a, pa, a.total, a.total_samples),
+				event_rate(e->b, pb, b.total, b.total_samples) },
 		.self_noise = is_noise(a.self_samples, n_a, b.self_samples, n_b),
 		.total_noise = is_noise(a.total_samples, n_a, b.total_samples, n_b),
 	};
@@ -126,7 +127,7 @@ int event_change__make(const struct profile *a, const struct profile *b, const c
 	if (!c.v)
 		return -ENOMEM;
 	for (uint32_t id = 0; id < n; id++) {
-		compare_function(a, b, &c, id, &c.v[c.n]);
+		compare_function_shares(a, b, &c, id, &c.v[c.n]);
 		c.n += change_magnitude(&c.v[c.n].self) >= PERCENT_MIN ||
 		       change_magnitude(&c.v[c.n].total) >= PERCENT_MIN;
 	}
@@ -231,8 +232,8 @@ int offcpu_change__make(const struct profile *a, const struct profile *b, struct
 			.stack = id,
 			.rate = { per_second((double)x.ns / 1e6, a),
 				  per_second((double)y.ns / 1e6, b) },
-			.open = { percent_of(x.open_ns, x.ns), percent_of(y.open_ns, y.ns) },
-			.share = { percent_of(x.ns, all_a), percent_of(y.ns, all_b) },
+			.open = { share_percent(x.open_ns, x.ns), share_percent(y.open_ns, y.ns) },
+			.share = { share_percent(x.ns, all_a), share_percent(y.ns, all_b) },
 			.times = { per_second(x.times, a), per_second(y.times, b) },
 			.comm = x.ns > y.ns  ? oa->v[id].comm
 				: id < ob->n ? ob->v[id].comm
@@ -253,7 +254,7 @@ void offcpu_change__free(struct offcpu_change *c)
 	*c = (struct offcpu_change){ 0 };
 }
 
-static int by_share(const void *a, const void *b)
+static int compare_changed_shares(const void *a, const void *b)
 {
 	const struct cpu_stack_change *x = a, *y = b;
 
@@ -284,14 +285,14 @@ int cpu_change__make(const struct profile *a, const struct profile *b, const cha
 			continue;
 		c.v[c.n++] = (struct cpu_stack_change){
 			.stack = id,
-			.share = { percent_of(x.weight, ea ? ea->weight : 0),
-				   percent_of(y.weight, eb ? eb->weight : 0) },
+			.share = { share_percent(x.weight, ea ? ea->weight : 0),
+				   share_percent(y.weight, eb ? eb->weight : 0) },
 			.samples = { x.samples, y.samples },
 			.noise = is_noise(x.samples, c.samples_a, y.samples, c.samples_b),
 		};
 	}
 	if (c.n)
-		qsort(c.v, c.n, sizeof(*c.v), by_share);
+		qsort(c.v, c.n, sizeof(*c.v), compare_changed_shares);
 	*ret = c;
 	return 0;
 }

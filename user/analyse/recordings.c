@@ -11,7 +11,7 @@
 #define FILE_NAME      "perf.data"
 #define SESSION_PREFIX "session-"
 
-static struct recording_session *find_session(const struct recordings *r, const char *name)
+static struct recording_session *find_recorded_session(const struct recordings *r, const char *name)
 {
 	for (size_t i = 0; i < r->n; i++)
 		if (!strcmp(r->v[i].name, name))
@@ -21,12 +21,12 @@ static struct recording_session *find_session(const struct recordings *r, const 
 
 const struct recording_session *recordings__session(const struct recordings *r, const char *name)
 {
-	return find_session(r, name);
+	return find_recorded_session(r, name);
 }
 
 int recordings__add(struct recordings *r, const char *name, const char *file)
 {
-	struct recording_session *s = find_session(r, name);
+	struct recording_session *s = find_recorded_session(r, name);
 	char **files;
 
 	if (!s) {
@@ -122,7 +122,7 @@ static int walk_path(const char *path, struct err *err, struct recordings *r)
 	return code;
 }
 
-static int compare_sessions(const void *a, const void *b)
+static int compare_session_names(const void *a, const void *b)
 {
 	const struct recording_session *x = a, *y = b;
 
@@ -150,7 +150,7 @@ int recordings__find(const char *path, struct err *err, struct recordings *ret)
 		recordings__free(&r);
 		return code;
 	}
-	qsort(r.v, r.n, sizeof(*r.v), compare_sessions);
+	qsort(r.v, r.n, sizeof(*r.v), compare_session_names);
 	*ret = r;
 	return 0;
 }

@@ -95,7 +95,7 @@ static enum verdict judge_metric(const struct maker *k, const struct metric *m,
 	return VERDICT_DISTURBED;
 }
 
-static void take_verdict(const struct maker *k, const struct metric *m, struct compared *r)
+static void take_metric_verdict(const struct maker *k, const struct metric *m, struct compared *r)
 {
 	struct comparison *c = k->c;
 
@@ -235,7 +235,7 @@ static int add_metrics(const struct maker *k)
 				snprintf(to->name, sizeof(to->name), "%s", m->name);
 			err = metric__compare(&k->sides, m, rule - 1, to);
 			if (!err && m->decides)
-				take_verdict(k, m, to);
+				take_metric_verdict(k, m, to);
 			c->n_metrics++;
 		}
 	}

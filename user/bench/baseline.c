@@ -94,7 +94,7 @@ static json_t *make_run(const struct series *s, const struct run_sample *run)
 	return j;
 }
 
-static json_t *make_rules(const struct series *s)
+static json_t *json_baseline_rules(const struct series *s)
 {
 	json_t *list = json_array();
 
@@ -106,7 +106,7 @@ static json_t *make_rules(const struct series *s)
 	return list;
 }
 
-static json_t *make_sessions(const struct series *s)
+static json_t *json_baseline_sessions(const struct series *s)
 {
 	json_t *list = json_array();
 
@@ -130,8 +130,8 @@ int baseline__format(const struct series *s, struct buf *b)
 		      "host", make_json_text(s->host), "kernel", make_json_text(s->kernel), "arch",
 		      make_json_text(s->arch), "cpu", make_json_text(s->cpu), "cpus",
 		      (json_int_t)s->cpus, "command", make_json_text(s->command), "matches_only",
-		      s->matches_only, "rules", make_rules(s), "sessions", make_sessions(s), "runs",
-		      runs);
+		      s->matches_only, "rules", json_baseline_rules(s), "sessions",
+		      json_baseline_sessions(s), "runs", runs);
 	if (j)
 		text = json_dumps(j, JSON_INDENT(1));
 	json_decref(j);
@@ -147,7 +147,7 @@ struct place {
 	struct err *err;
 };
 
-static int wrong_value(const struct place *p, const char *name, const char *wanted)
+static int wrong_json_value(const struct place *p, const char *name, const char *wanted)
 {
 	return err_set(p->err, -EINVAL, "damaged: %s%s%s: %s is expected", p->where,
 		       *p->where ? "." : "", name, wanted);
@@ -164,7 +164,7 @@ static int get_json_number(const struct place *p, const char *name, uint64_t mos
 		return 0;
 	}
 	snprintf(wanted, sizeof(wanted), "a number from 0 to %llu", (unsigned long long)most);
-	return wrong_value(p, name, wanted);
+	return wrong_json_value(p, name, wanted);
 }
 
 /* Get a text, escaped so that reports may show it. @may_be_null: null is allowed. */
@@ -177,7 +177,7 @@ static int get_json_text(const struct place *p, const char *name, bool may_be_nu
 	if (may_be_null && json_is_null(j))
 		return 0;
 	if (!s || strlen(s) > TEXT_MAX || strlen(s) != json_string_length(j))
-		return wrong_value(p, name, "a text");
+		return wrong_json_value(p, name, "a text");
 	if (buf__add_str(&b, "") || escape__plain(&b, s)) {
 		buf__free(&b);
 		return err_set(p->err, -ENOMEM, "out of memory");
@@ -196,7 +196,7 @@ static int get_json_list(const struct place *p, const char *name, size_t most, c
 		return 0;
 	}
 	snprintf(wanted, sizeof(wanted), "a list of at most %zu", most);
-	return wrong_value(p, name, wanted);
+	return wrong_json_value(p, name, wanted);
 }
 
 static struct place json_list_place(const struct place *p, const char *list, size_t i,
@@ -217,8 +217,8 @@ static int get_bucket(const struct place *p, const json_t *pair, struct histogra
 	if (json_array_size(pair) != 2 || i < 0 || i >= FRBPF_MAX_VALUES || h->buckets[i] ||
 	    !json_is_integer(n) || json_integer_value(n) < 1 ||
 	    json_integer_value(n) > NUMBER_MAX / FRBPF_MAX_VALUES)
-		return wrong_value(p, "log2",
-				   "pairs of an exponent of two, each once, and a count");
+		return wrong_json_value(p, "log2",
+					"pairs of an exponent of two, each once, and a count");
 	h->buckets[i] = json_integer_value(n);
 	h->n += h->buckets[i];
 	return 0;
@@ -254,10 +254,11 @@ static int get_run(const struct place *p, struct series *s)
 	for (i = 0; i < ARRAY_SIZE(fields) && !err; i++)
 		err = get_json_number(p, fields[i].name, NUMBER_MAX, field_of(run, &fields[i]));
 	if (!err && (!run->wall || !run->machine.capacity))
-		err = wrong_value(p, run->wall ? "capacity_ns" : "wall_ns", "a number above 0");
+		err = wrong_json_value(p, run->wall ? "capacity_ns" : "wall_ns",
+				       "a number above 0");
 	err = err ?: get_json_list(p, "rules", s->n_rules, &list);
 	if (!err && json_array_size(list) != s->n_rules)
-		err = wrong_value(p, "rules", "one for each rule");
+		err = wrong_json_value(p, "rules", "one for each rule");
 	if (err)
 		return err;
 	json_array_foreach (list, i, j) {
@@ -326,9 +327,9 @@ static int get_runs(const struct place *p, struct series *s)
 	if (err)
 		return err;
 	if (!json_array_size(list))
-		return wrong_value(p, "runs", "at least one");
+		return wrong_json_value(p, "runs", "at least one");
 	if (json_array_size(list) * s->n_rules > HISTOGRAMS_MAX)
-		return wrong_value(p, "runs", "fewer of them with so many rules");
+		return wrong_json_value(p, "runs", "fewer of them with so many rules");
 	json_array_foreach (list, i, j) {
 		struct place at = json_list_place(p, "runs", i, j);
 
@@ -340,7 +341,7 @@ static int get_runs(const struct place *p, struct series *s)
 }
 
 /* Is it a baseline of frbpf, and of this version? */
-static int check_format(const struct place *p)
+static int check_baseline_format(const struct place *p)
 {
 	const char *format = json_string_value(json_object_get(p->object, "format"));
 	const json_t *version = json_object_get(p->object, "version");
@@ -361,7 +362,7 @@ static int get_series(const struct place *p, struct series *s)
 {
 	const json_t *matches_only = json_object_get(p->object, "matches_only");
 	uint64_t cpus;
-	int err = check_format(p);
+	int err = check_baseline_format(p);
 
 	err = err ?: get_json_text(p, "frbpf", false, &s->version);
 	err = err ?: get_json_text(p, "host", false, &s->host);
@@ -375,7 +376,7 @@ static int get_series(const struct place *p, struct series *s)
 		return err;
 	s->cpus = cpus;
 	if (!json_is_boolean(matches_only))
-		return wrong_value(p, "matches_only", "true or false");
+		return wrong_json_value(p, "matches_only", "true or false");
 	s->matches_only = json_is_true(matches_only);
 	err = get_rules(p, s);
 	err = err ?: get_sessions(p, s);

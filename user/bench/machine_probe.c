@@ -62,7 +62,7 @@ static void probe_calculation(void)
 	}
 }
 
-static void probe_memory(const uint32_t *chain, uint32_t at)
+static void probe_chain(const uint32_t *chain, uint32_t at)
 {
 	for (int i = 0; i < PROBE_STEPS; i++)
 		at = chain[at];
@@ -91,7 +91,7 @@ void prober__run(const struct prober *p, struct machine_probe *ret)
 		t[0] = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		probe_calculation();
 		t[1] = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-		probe_memory(p->chain, i * (PROBE_CHAIN / PROBE_ROUNDS));
+		probe_chain(p->chain, i * (PROBE_CHAIN / PROBE_ROUNDS));
 		t[2] = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		probe_pages();
 		t[3] = clock_ns(CLOCK_THREAD_CPUTIME_ID);

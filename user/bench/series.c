@@ -72,7 +72,7 @@ static int describe_command(char *const *command, struct series *s)
 	return err;
 }
 
-static int describe_rules(const struct run_rules *rules, struct series *s)
+static int describe_series_rules(const struct run_rules *rules, struct series *s)
 {
 	const struct ruleset *rs = rules->rs;
 
@@ -111,7 +111,7 @@ int series__describe(char *const *command, const struct run_opts *opts,
 				.matches_only = opts->matches_only };
 	err = ret->version ? describe_machine(ret) : -ENOMEM;
 	err = err ?: describe_command(command, ret);
-	return err ?: describe_rules(rules, ret);
+	return err ?: describe_series_rules(rules, ret);
 }
 
 struct run_sample *series__add(struct series *s)
@@ -134,7 +134,8 @@ static bool same_series_text(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static int check_rule(const struct series_rule *a, const struct series_rule *b, struct err *err)
+static int check_series_rule(const struct series_rule *a, const struct series_rule *b,
+			     struct err *err)
 {
 	if (!same_series_text(a->name, b->name))
 		return err_set(err, -EINVAL, "of other rules: it has '%.64s' where '%.64s' is now",
@@ -156,7 +157,7 @@ int series__check_same(const struct series *a, const struct series *b, struct er
 		return err_set(err, -EINVAL, "of other rules: it has %zu of them, and %zu are now",
 			       a->n_rules, b->n_rules);
 	for (size_t i = 0; i < a->n_rules && !code; i++)
-		code = check_rule(&a->rules[i], &b->rules[i], err);
+		code = check_series_rule(&a->rules[i], &b->rules[i], err);
 	if (code)
 		return code;
 	if (a->matches_only != b->matches_only)

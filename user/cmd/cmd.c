@@ -17,7 +17,7 @@
 
 #define OPTIONS_MAX 64 /* of a command; further ones are not suggested */
 
-static void print_help(const struct command *cmd)
+static void print_command_help(const struct command *cmd)
 {
 	printf("Usage: frbpf %s%s%s\n\n%s.\n", cmd->name, cmd->usage[0] ? " " : "", cmd->usage,
 	       cmd->summary);
@@ -76,7 +76,7 @@ enum cmd_parse cmd_next_option(const struct command *cmd, int argc, char **argv,
 			hint->config = optarg;
 			break;
 		case 'h':
-			print_help(cmd);
+			print_command_help(cmd);
 			*ret_opt = EXIT_DONE;
 			return CMD_EXIT;
 		case ':':

@@ -8,7 +8,7 @@
 /* "daemon [OPTIONS] [start|stop|signal|ping [OPTIONS]]": the same as without "daemon" */
 #define PERF_FAILED 255 /* exit status of perf after an error */
 
-static int run_command(int argc, char **argv)
+static int run_daemon_command(int argc, char **argv)
 {
 	const struct {
 		const char *name;
@@ -44,7 +44,7 @@ static int run_command(int argc, char **argv)
 
 static int run_daemon(int argc, char **argv)
 {
-	int status = run_command(argc, argv);
+	int status = run_daemon_command(argc, argv);
 
 	return status == EXIT_FAILED ? PERF_FAILED : status;
 }

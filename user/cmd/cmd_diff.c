@@ -65,7 +65,7 @@ static void note_alone(const struct recordings *of, const struct recordings *oth
 				 of->v[i].name[0] ? of->v[i].name : "(without a name)", side);
 }
 
-static int compare_sessions(struct diff *d)
+static int compare_diff_sessions(struct diff *d)
 {
 	const struct recordings *a = &d->sides[0], *b = &d->sides[1];
 	size_t i, n = 0;
@@ -154,7 +154,7 @@ static int run_with(struct diff *d, const struct location_hint *hint)
 		log_error("out of memory");
 		return EXIT_FAILED;
 	}
-	return compare_sessions(d) ?: finish_diff(d);
+	return compare_diff_sessions(d) ?: finish_diff(d);
 }
 
 /* 0 or EXIT_FAILED. */

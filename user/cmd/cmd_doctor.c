@@ -223,7 +223,7 @@ static void examine_rules(const struct examination *e)
 
 /* ---- recording ---- */
 
-static int make_plan(const struct examination *e, const char *text, struct plan **ret)
+static int make_example_plan(const struct examination *e, const char *text, struct plan **ret)
 {
 	struct source_text *src;
 	struct diags diags = { 0 };
@@ -256,7 +256,7 @@ static void examine_cycles(const struct examination *e)
 	struct plan *p;
 	int fd;
 
-	if (make_plan(e, "[session-cpu]\nrun = -e cycles -F 99 -g --overwrite -a\n", &p))
+	if (make_example_plan(e, "[session-cpu]\nrun = -e cycles -F 99 -g --overwrite -a\n", &p))
 		return;
 	fd = event__open(&p->sessions[0].events->v[0], first_cpu(), &err, &notice);
 	if (fd < 0)
@@ -431,7 +431,7 @@ static void examine_neighbours(const struct examination *e)
 	struct plan *p = NULL;
 	size_t n = 0;
 
-	if (e->tracefs && !sessions_text(e->hint, &text) && !make_plan(e, text.data, &p))
+	if (e->tracefs && !sessions_text(e->hint, &text) && !make_example_plan(e, text.data, &p))
 		for (size_t i = 0; i < p->n_sessions; i++)
 			n += examine_events(e, p->sessions[i].events);
 	if (p && !n)

@@ -140,7 +140,7 @@ static void add_pmu_event(const char *pmu, const char *event, const char *terms,
 
 /* ---- tracepoints ---- */
 
-static void add_fields(const struct tracepoint *tp, json_t *fields)
+static void add_format_fields(const struct tracepoint *tp, json_t *fields)
 {
 	const char *at = tp->format;
 	struct format_line l;
@@ -181,7 +181,7 @@ static void set_tracepoint_fields(struct catalog *c, json_t *e, const char *syst
 	struct err err;
 
 	if (tracefs__tracepoint(c->tracefs, system, name, &err, &tp) == 0) {
-		add_fields(tp, fields);
+		add_format_fields(tp, fields);
 		if (c->glob && !strpbrk(c->glob, "*?["))
 			add_arguments(name, fields);
 		tracepoint__free(tp);
@@ -189,7 +189,7 @@ static void set_tracepoint_fields(struct catalog *c, json_t *e, const char *syst
 	json_object_set_new(e, "fields", fields);
 }
 
-static int add_tracepoint(const char *system, const char *name, void *arg)
+static int list_tracepoint(const char *system, const char *name, void *arg)
 {
 	struct catalog *c = arg;
 	char full[512], meaning[300] = "";
@@ -217,7 +217,7 @@ static void add_tracepoints(struct catalog *c)
 	struct err err = { 0 };
 
 	if (tracefs__open(&err, &c->tracefs) == 0) {
-		tracefs__glob(c->tracefs, "*", "*", add_tracepoint, c);
+		tracefs__glob(c->tracefs, "*", "*", list_tracepoint, c);
 		tracefs__free(c->tracefs);
 	} else if (wants_tracepoints(c)) {
 		json_array_append_new(c->left_out, json_sprintf("tracepoints: %s", err.msg));
@@ -238,7 +238,7 @@ static void add_probe(const char *name, enum frbpf_source source, const char *me
 	json_array_append_new(c->events, e);
 }
 
-static void leave_out(const char *why, void *arg)
+static void leave_out_tracepoint(const char *why, void *arg)
 {
 	struct catalog *c = arg;
 
@@ -261,7 +261,7 @@ static json_t *event_catalog__make(const char *glob, bool fields)
 		.left_out = json_array(),
 	};
 
-	if (probe_report__list(glob, add_probe, leave_out, &c))
+	if (probe_report__list(glob, add_probe, leave_out_tracepoint, &c))
 		return json_pack("{s:o, s:o}", "events", c.events, "left_out", c.left_out);
 	add_sources(&c);
 	add_event_names(&c, PERF_TYPE_HARDWARE, "hardware");

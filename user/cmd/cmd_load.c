@@ -155,7 +155,7 @@ static int keep_paths(const struct loaded *l)
  * Read and plan the files. A running daemon repeats that itself; here errors are shown before it is
  * asked.
  */
-static int read_rules(const struct load_opts *opts, struct loaded *l)
+static int read_loaded_rules(const struct load_opts *opts, struct loaded *l)
 {
 	char list[RULES_FILES_LIST_MAX] = "";
 	struct diags diags = { 0 };
@@ -306,7 +306,7 @@ static void base_option(const char *base, char ret[static PATH_MAX + 16])
 		snprintf(ret, PATH_MAX + 16, " --base %s", base);
 }
 
-static int wait_for_ready(const struct loaded *l, pid_t child, int fd)
+static int wait_for_daemon(const struct loaded *l, pid_t child, int fd)
 {
 	char option[PATH_MAX + 16];
 	struct buf text = { 0 };
@@ -359,7 +359,7 @@ static int start_in_background(struct loaded *l)
 	examiner__leave(TAKE_PTR(l->examiner));
 	explainer__free(TAKE_PTR(l->explainer)); /* the child owns it */
 	close(fds[1]);
-	status = wait_for_ready(l, child, fds[0]);
+	status = wait_for_daemon(l, child, fds[0]);
 	close(fds[0]);
 	return status;
 }
@@ -415,7 +415,7 @@ static int load_rules(const struct load_opts *opts)
 	if (!opts->foreground)
 		close_range(3, ~0U, 0);
 	status = check_privileges(&l) ?: start_helpers(&l);
-	status = status ?: read_rules(opts, &l);
+	status = status ?: read_loaded_rules(opts, &l);
 	status = status ?: choose_base(&l, &opts->hint);
 	if (!status) {
 		status = opts->only_start || opts->foreground ? -ENOENT : reload_running(&l);

@@ -22,8 +22,8 @@ static int cause_key(const json_t *why, const char *rule, struct buf *key)
 }
 
 /* Add incident @i to its group in @groups, an object by key. 0 or -ENOMEM. */
-static int add_incident(json_t *groups, const struct incidents *v, size_t i, const json_t *manifest,
-			json_t *why)
+static int add_listed_incident(json_t *groups, const struct incidents *v, size_t i,
+			       const json_t *manifest, json_t *why)
 {
 	const char *rule = str(incidents__trigger(manifest), "rule");
 	struct buf key = { 0 };
@@ -119,7 +119,7 @@ static int ls_causes__print(const struct incidents *v, bool json)
 			json_decref(why);
 			why = why_incident__verdict(m, base, units__format_duration);
 		}
-		code = why ? add_incident(groups, v, i, m, why) : -ENOMEM;
+		code = why ? add_listed_incident(groups, v, i, m, why) : -ENOMEM;
 		json_decref(why);
 		json_decref(m);
 		if (code) {
@@ -254,7 +254,7 @@ static void print_why(const json_t *m)
 		printf("  why: %s", verdict);
 }
 
-static bool is_there(const struct incidents *v, const char *name)
+static bool incident_is_there(const struct incidents *v, const char *name)
 {
 	for (size_t i = 0; i < v->n; i++) {
 		if (strcmp(v->names[i], name) == 0)
@@ -277,7 +277,8 @@ static size_t print_removed(const json_t *removed, size_t from, json_int_t time,
 
 		if (json_integer_value(json_object_get(line, "base_ns")) > time)
 			break;
-		if (!name || is_there(v, name)) /* its removal was interrupted before it began */
+		if (!name ||
+		    incident_is_there(v, name)) /* its removal was interrupted before it began */
 			continue;
 		if (all) {
 			json_array_append(all, line);

@@ -299,7 +299,7 @@ static void print_incident(const json_t *m)
 }
 
 /* Add the verdict of why, if the manifest has none. */
-static void add_why(json_t *m, const char *base)
+static void add_manifest_why(json_t *m, const char *base)
 {
 	if (!json_object_get(m, "why"))
 		json_object_set_new(m, "why",
@@ -307,8 +307,8 @@ static void add_why(json_t *m, const char *base)
 }
 
 /* 0, or EXIT_FAILED with an error printed. */
-static int find_incident(const struct location_hint *hint, const char *what,
-			 struct incident_operand *ret)
+static int find_shown_incident(const struct location_hint *hint, const char *what,
+			       struct incident_operand *ret)
 {
 	struct err err = { 0 };
 
@@ -382,7 +382,7 @@ static int write_kallsyms(json_t *m, const char *dir)
 
 static int print_manifest(json_t *m, const char *base, bool json)
 {
-	add_why(m, base);
+	add_manifest_why(m, base);
 	if (json && json_dumpf(m, stdout, JSON_INDENT(2)) == 0)
 		putchar('\n');
 	else if (!json) {
@@ -416,7 +416,7 @@ static int run_show(int argc, char **argv)
 		return opt;
 	if (argc - optind > 1)
 		return cmd_usage_error(&cmd_show, "takes one incident");
-	if (find_incident(&hint, optind < argc ? argv[optind] : NULL, &o))
+	if (find_shown_incident(&hint, optind < argc ? argv[optind] : NULL, &o))
 		return EXIT_FAILED;
 	if (kallsyms)
 		opt = write_kallsyms(o.manifest, kallsyms);

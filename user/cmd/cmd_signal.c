@@ -6,7 +6,7 @@
 #include "cmd/cmd.h"
 #include "common/log.h"
 
-static bool has_session(const json_t *status, const char *name)
+static bool status_has_session(const json_t *status, const char *name)
 {
 	const json_t *s;
 	size_t i;
@@ -27,7 +27,7 @@ static int signal_sessions(const char *base, const char *only, bool as_perf)
 
 	if (!status)
 		return EXIT_FAILED;
-	if (only && !has_session(status, only)) {
+	if (only && !status_has_session(status, only)) {
 		json_decref(status);
 		if (!as_perf)
 			return cmd_no_session(only);

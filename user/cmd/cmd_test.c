@@ -174,7 +174,7 @@ static json_t *json_fires(const struct trial_rule *r)
 	return list;
 }
 
-static json_t *json_rule(const struct trial_rule *r)
+static json_t *json_trial_rule(const struct trial_rule *r)
 {
 	const struct trial_counts *c = rule_trial__counts(r->engine);
 	json_t *j = json_pack("{s:s, s:s, s:s?}", "name", r->conf->name, "when", r->conf->when_text,
@@ -213,7 +213,7 @@ static int print_trial_json(const struct trial *t)
 	int err;
 
 	for (size_t i = 0; i < t->rs->n_rules; i++)
-		json_array_append_new(rules, json_rule(&t->rules[i]));
+		json_array_append_new(rules, json_trial_rule(&t->rules[i]));
 	j = json_pack("{s:i, s:I, s:I, s:I, s:I, s:I, s:o}", "schema", 1, "recordings",
 		      (json_int_t)t->sum.n_files, "first_ns", (json_int_t)t->sum.first, "last_ns",
 		      (json_int_t)t->sum.last, "losses", (json_int_t)t->sum.losses, "incidents",

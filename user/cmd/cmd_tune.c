@@ -36,14 +36,14 @@ struct tune {
 	uint64_t ns; /* duration of the measurement */
 };
 
-static int parse_rule(struct tune *t, const char *threshold, struct diags *d)
+static int parse_tuned_rule(struct tune *t, const char *threshold, struct diags *d)
 {
 	return cmd_parse_rule(COMMAND_LINE, t->source, threshold, t->condition, d, &t->rs);
 }
 
 /* Parse WHEN alone, into *ret if it is well-formed. 0 or negative errno; messages go to @d. */
-static int parse_when(const struct tune *t, const char *threshold, struct diags *d,
-		      struct when *ret)
+static int parse_tuned_when(const struct tune *t, const char *threshold, struct diags *d,
+			    struct when *ret)
 {
 	_cleanup_free_ char *text = NULL;
 	struct source_text *src;
@@ -70,12 +70,12 @@ static int check_when(const struct tune *t, struct diags *d, const char **ret_th
 	int err;
 
 	*ret_threshold = "";
-	err = parse_when(t, "", &alone, &when);
+	err = parse_tuned_when(t, "", &alone, &when);
 	if (err == -EINVAL && !strstr(t->source, " >")) {
 		*ret_threshold = " > 1s";
-		err = parse_when(t, *ret_threshold, d, &when);
+		err = parse_tuned_when(t, *ret_threshold, d, &when);
 	} else if (err) {
-		err = parse_when(t, "", d, &when);
+		err = parse_tuned_when(t, "", d, &when);
 	}
 	diags__free(&alone);
 	if (err)
@@ -97,7 +97,7 @@ static int parse_source(struct tune *t, struct diags *d)
 		return diags__error(d, NULL, (struct span){ 0 },
 				    COMMAND_LINE ": WHEN and --if take one line each");
 	err = check_when(t, d, &threshold);
-	err = err ?: parse_rule(t, threshold, d);
+	err = err ?: parse_tuned_rule(t, threshold, d);
 	err = err ?: rule_binding__bind(t->rs, t->tracefs, false, d);
 	if (!err) {
 		t->when = &t->rs->rules[0].when;
@@ -108,7 +108,7 @@ static int parse_source(struct tune *t, struct diags *d)
 }
 
 /* Shallow copies; the ruleset owns what they point to. */
-static void make_rules(struct tune *t)
+static void make_tuned_rules(struct tune *t)
 {
 	for (size_t i = 0; i <= TUNE_STEPS; i++) {
 		struct rule_conf *rule = &t->rules[i];
@@ -130,7 +130,7 @@ static int measure_source(struct tune *t)
 	struct err err = { 0 };
 	int code;
 
-	make_rules(t);
+	make_tuned_rules(t);
 	code = live__watch(t->rules, 1 + TUNE_STEPS, t->time, listens ? LOCATION_APP : NULL,
 			   t->states, &t->ns, &err);
 	if (listens && code == -EADDRINUSE)

@@ -11,7 +11,7 @@
 #include "common/printable.h"
 #include "symbols/demangle.h"
 
-static bool is_listed(const char **names, size_t n, const char *name)
+static bool name_is_listed(const char **names, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(names[i], name))
@@ -32,7 +32,7 @@ static const char **diff_event_names(const struct profile *a, const struct profi
 	for (s = 0; names && s < ARRAY_SIZE(sides); s++)
 		for (i = 0; i < sides[s]->n_events; i++)
 			if (sides[s]->events[i].samples &&
-			    !is_listed(names, n, sides[s]->events[i].name))
+			    !name_is_listed(names, n, sides[s]->events[i].name))
 				names[n++] = sides[s]->events[i].name;
 	return names;
 }

@@ -198,7 +198,8 @@ bool incidents__last_fired(const struct incidents *v, size_t *ret)
 }
 
 /* Is the rule in the array @list of the manifest? */
-static bool has_rule(const json_t *manifest, const char *list, const char *rule, size_t len)
+static bool manifest_has_rule(const json_t *manifest, const char *list, const char *rule,
+			      size_t len)
 {
 	const json_t *t;
 	size_t i;
@@ -218,7 +219,8 @@ static int find_last_of_rule(const struct incidents *v, const char *rule, size_t
 {
 	for (size_t i = v->n; i-- > 0;) {
 		json_t *m = incidents__manifest(v, i, err);
-		bool same = has_rule(m, "triggers", rule, len) || has_rule(m, "merged", rule, len);
+		bool same = manifest_has_rule(m, "triggers", rule, len) ||
+			    manifest_has_rule(m, "merged", rule, len);
 
 		json_decref(m);
 		if (same) {

@@ -18,7 +18,7 @@ static void ignore_trigger(const struct frbpf_trigger *t, void *arg)
 {
 }
 
-static int open_signals(void)
+static int open_live_signals(void)
 {
 	sigset_t set;
 
@@ -30,7 +30,7 @@ static int open_signals(void)
 }
 
 /* Drains the trigger ring: drops because of a full ring would be counted as suppressed. */
-static void wait_until(struct detectors *d, int signals, uint64_t end)
+static void wait_until_end(struct detectors *d, int signals, uint64_t end)
 {
 	struct pollfd fds[2] = { { detectors__fd(d), POLLIN }, { signals, POLLIN } };
 	uint64_t now;
@@ -128,8 +128,8 @@ static void trial__report(const struct ruleset *rs, const struct trial *t, struc
 	}
 }
 
-static int read_states(const struct detectors *d, const uint32_t *slots, size_t n,
-		       struct frbpf_rule_state *ret, struct err *err)
+static int read_live_states(const struct detectors *d, const uint32_t *slots, size_t n,
+			    struct frbpf_rule_state *ret, struct err *err)
 {
 	int code = 0;
 
@@ -157,13 +157,13 @@ int live__watch(const struct rule_conf *rules, size_t n, uint64_t ns, const char
 		detectors__set_app_path(d, app, -1);
 	code = code ?: detectors__update(d, rules, n, slots, err);
 	if (!code) {
-		signals = open_signals(); /* before anybody is told that these end it */
+		signals = open_live_signals(); /* before anybody is told that these end it */
 		log_info("watching for %s; nothing is recorded, Ctrl-C ends it",
 			 units__format_duration(ns, length, sizeof(length)));
 		begin = now_ns();
-		wait_until(d, signals, begin + ns);
+		wait_until_end(d, signals, begin + ns);
 		*ret_ns = now_ns() - begin;
-		code = read_states(d, slots, n, ret, err);
+		code = read_live_states(d, slots, n, ret, err);
 	}
 	detectors__free(d);
 	return code;

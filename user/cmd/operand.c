@@ -72,7 +72,7 @@ static bool is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static bool is_file(const char *path)
+static bool is_file_operand(const char *path)
 {
 	struct stat st;
 
@@ -88,7 +88,7 @@ static bool ends_with(const char *s, const char *end)
 
 bool incident_operand__is_dump(const char *what)
 {
-	return is_file(what) && !ends_with(what, ".json");
+	return is_file_operand(what) && !ends_with(what, ".json");
 }
 
 int incident_operand__find(const struct location_hint *hint, const char *what,
@@ -106,7 +106,7 @@ int incident_operand__find(const struct location_hint *hint, const char *what,
 		if (find_in_base(what, def, err, ret) == 0)
 			return 0;
 	}
-	if (what && is_file(what) && ends_with(what, ".json"))
+	if (what && is_file_operand(what) && ends_with(what, ".json"))
 		return find_manifest(what, err, ret);
 	code = location__find(hint, ret->base, err);
 	return code ?: find_in_base(what, def, err, ret);

@@ -155,8 +155,8 @@ static json_t *make_rule(const struct ruleset *rs, const struct rule_conf *rule)
 	return j;
 }
 
-static json_t *make_session(const struct session_conf *conf, const struct session_plan *s,
-			    size_t n_cpus)
+static json_t *json_plan_session(const struct session_conf *conf, const struct session_plan *s,
+				 size_t n_cpus)
 {
 	json_t *events = json_array(), *j;
 
@@ -190,8 +190,8 @@ json_t *plan_report__make(const struct ruleset *rs, const struct plan *p)
 		json_array_append_new(rules, make_rule(rs, &rs->rules[i]));
 	for (size_t i = 0; i < p->n_sessions; i++) {
 		rings += p->sessions[i].ring_bytes;
-		json_array_append_new(sessions,
-				      make_session(&rs->sessions[i], &p->sessions[i], p->n_cpus));
+		json_array_append_new(
+			sessions, json_plan_session(&rs->sessions[i], &p->sessions[i], p->n_cpus));
 	}
 	return json_pack("{s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}}", "sources",
 			 sources, "rules", rules, "sessions", sessions, "memory", "cpus",

@@ -93,8 +93,8 @@ static bool wrong_usage(const struct parser *p, const char *what)
 	return false;
 }
 
-static bool wrong_value(const struct parser *p, const char *name, const char *value,
-			const char *why)
+static bool wrong_option_value(const struct parser *p, const char *name, const char *value,
+			       const char *why)
 {
 	char what[256];
 
@@ -111,11 +111,11 @@ static bool set_option_number(const struct parser *p, const char *name, const ch
 	uint64_t n;
 
 	if (units__number(text, strlen(text), &n, &why))
-		return wrong_value(p, name, text, why);
+		return wrong_option_value(p, name, text, why);
 	if (n < least || n > most) {
 		snprintf(range, sizeof(range), "a number from %llu to %llu is expected",
 			 (unsigned long long)least, (unsigned long long)most);
-		return wrong_value(p, name, text, range);
+		return wrong_option_value(p, name, text, range);
 	}
 	*ret = n;
 	return true;
@@ -154,7 +154,7 @@ static bool add_if(const struct parser *p, const char *condition)
 	return true;
 }
 
-static bool add_session(const struct parser *p, const char *line)
+static bool add_arg_session(const struct parser *p, const char *line)
 {
 	struct run_opts *o = p->opts;
 	const char **v = reallocarray(o->sessions, o->n_sessions + 1, sizeof(*v));
@@ -171,7 +171,7 @@ static bool set_duration(const struct parser *p, const char *text)
 	const char *why = "it is 0";
 
 	if (units__duration(text, strlen(text), &p->opts->for_ns, &why) || !p->opts->for_ns)
-		return wrong_value(p, "--for", text, why);
+		return wrong_option_value(p, "--for", text, why);
 	return true;
 }
 
@@ -204,11 +204,11 @@ static bool set_percent(const struct parser *p, const char *name, const char *te
 
 	snprintf(range, sizeof(range), "a percentage up to %g%%, such as 5%%, is expected", most);
 	if (*text < '0' || *text > '9')
-		return wrong_value(p, name, text, range);
+		return wrong_option_value(p, name, text, range);
 	n = strtod(text, &end);
 	if (strspn(text, "0123456789.") != (size_t)(end - text) || strcmp(end, "%") != 0 ||
 	    n > most)
-		return wrong_value(p, name, text, range);
+		return wrong_option_value(p, name, text, range);
 	*ret = n / 100;
 	return true;
 }
@@ -233,10 +233,10 @@ static bool set_against(const struct parser *p, const char *text)
 			v[i] = TAKE_PTR(words.v[i].text);
 	}
 	if (!v)
-		wrong_value(p, "--against", text,
-			    err == -EINVAL ? "a quote has no end"
-			    : !words.n	   ? "no command"
-					   : "out of memory");
+		wrong_option_value(p, "--against", text,
+				   err == -EINVAL ? "a quote has no end"
+				   : !words.n	  ? "no command"
+						  : "out of memory");
 	p->bench->against = v;
 	words__free(&words);
 	diags__free(&diags);
@@ -255,7 +255,7 @@ static bool add_threshold(const struct parser *p, const char *text)
 		return wrong_usage(p, "out of memory");
 	o->thresholds = v;
 	if (!duration || units__duration(duration + 1, strlen(duration + 1), &ns, &why))
-		return wrong_value(p, "--threshold", text, why);
+		return wrong_option_value(p, "--threshold", text, why);
 	v[o->n_thresholds].rule = strndup(text, duration - text);
 	v[o->n_thresholds].ns = ns;
 	return v[o->n_thresholds++].rule ? true : wrong_usage(p, "out of memory");
@@ -264,7 +264,7 @@ static bool add_threshold(const struct parser *p, const char *text)
 static bool set_last_window(const struct parser *p, const char *value)
 {
 	if (value && strcmp(value, "no") != 0)
-		return wrong_value(p, "--last-window", value, "nothing or no is expected");
+		return wrong_option_value(p, "--last-window", value, "nothing or no is expected");
 	p->opts->last_window = !value;
 	p->opts->no_last_window = value;
 	return true;
@@ -366,7 +366,7 @@ static bool take_option(const struct parser *p, int opt, const char *value)
 	case OPT_IF:
 		return add_if(p, value);
 	case OPT_SESSION:
-		return add_session(p, value);
+		return add_arg_session(p, value);
 	case 'o':
 		o->out = value;
 		return true;

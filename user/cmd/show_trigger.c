@@ -191,7 +191,7 @@ static json_int_t json_state_number(const json_t *o, const char *key)
 	return json_integer_value(json_object_get(o, key));
 }
 
-static void print_command(const json_t *s)
+static void print_report_command(const json_t *s)
 {
 	const json_t *p;
 	size_t i;
@@ -302,7 +302,7 @@ void show_state__print(const json_t *state)
 
 	if (!json_is_object(state))
 		return;
-	print_command(state);
+	print_report_command(state);
 	print_scheduling(state);
 	print_owner(state);
 	print_wait_place(state);

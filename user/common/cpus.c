@@ -183,7 +183,7 @@ static int open_uevents(void)
 	return fd;
 }
 
-static int watch_fd(struct cpu_watch *w, int fd)
+static int watch_cpus_fd(struct cpu_watch *w, int fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 
@@ -202,9 +202,9 @@ int cpu_watch__open(struct cpu_watch **ret)
 	w->uevents = open_uevents();
 	if (w->epoll < 0 || w->changed < 0)
 		err = -errno;
-	err = err ?: watch_fd(w, w->changed);
+	err = err ?: watch_cpus_fd(w, w->changed);
 	if (!err && w->uevents >= 0)
-		err = watch_fd(w, w->uevents);
+		err = watch_cpus_fd(w, w->uevents);
 	if (err) {
 		cpu_watch__free(w);
 		return err;

@@ -81,7 +81,7 @@ static size_t segment_size(const struct copy *c)
 	return c->is64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
 }
 
-static bool read_section(const struct copy *c, uint32_t i, struct section *ret)
+static bool read_section_header(const struct copy *c, uint32_t i, struct section *ret)
 {
 	uint64_t at = c->shoff + (uint64_t)i * section_size(c);
 	Elf64_Shdr s;
@@ -159,8 +159,8 @@ static int copy_names(struct copy *c)
 	struct section s;
 	int err;
 
-	if (c->names_at >= c->shnum || !read_section(c, c->names_at, &s) || s.type == SHT_NOBITS ||
-	    !s.size || s.offset > c->size)
+	if (c->names_at >= c->shnum || !read_section_header(c, c->names_at, &s) ||
+	    s.type == SHT_NOBITS || !s.size || s.offset > c->size)
 		return 0;
 	if (s.size > NAMES_MAX)
 		return -EFBIG;
@@ -208,7 +208,7 @@ static int copy_sections(struct copy *c)
 	struct section s;
 	int err = 0;
 
-	for (uint32_t i = 0; i < c->shnum && !err && read_section(c, i, &s); i++) {
+	for (uint32_t i = 0; i < c->shnum && !err && read_section_header(c, i, &s); i++) {
 		if (i != c->names_at && section_is_wanted(c, &s))
 			err = copy_range(c, s.offset, s.size);
 	}

@@ -37,8 +37,9 @@ uint64_t forward_ring__waiting(const struct forward_ring *r)
 }
 
 /* The record at ring position @pos. */
-static const struct perf_event_header *record_at(const struct forward_ring *r, uint64_t pos,
-						 uint64_t avail, struct forward_record *wrapped)
+static const struct perf_event_header *forward_record_at(const struct forward_ring *r, uint64_t pos,
+							 uint64_t avail,
+							 struct forward_record *wrapped)
 {
 	const char *data = (const char *)r->base + sysconf(_SC_PAGESIZE);
 	size_t off = pos & (r->size - 1), first = r->size - off;
@@ -63,7 +64,7 @@ bool forward_ring__drain(const struct forward_ring *r, struct forward_record *wr
 	bool whole = true;
 
 	while (tail < head && whole) {
-		h = record_at(r, tail, head - tail, wrapped);
+		h = forward_record_at(r, tail, head - tail, wrapped);
 		whole = h;
 		if (h) {
 			tail += h->size; /* read it first: @fn may change a record that was copied */

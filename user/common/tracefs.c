@@ -207,7 +207,7 @@ struct glob_call {
 };
 
 /* List the directories of events, sorted. Returns their number, or -1 with errno. */
-static int list_events(struct tracefs *t, const char *path, struct dirent ***ret)
+static int list_tracefs_events(struct tracefs *t, const char *path, struct dirent ***ret)
 {
 	RAISED_RIGHTS(RIGHTS_FILES);
 	return scandirat(t->fd, path, ret, is_event_dir, compare_tracepoint_names);
@@ -220,7 +220,7 @@ static int glob_system(struct tracefs *t, const char *system, struct glob_call *
 	int n, err = 0;
 
 	snprintf(path, sizeof(path), "events/%s", system);
-	n = list_events(t, path, &entries);
+	n = list_tracefs_events(t, path, &entries);
 	if (n < 0)
 		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
 	for (int i = 0; i < n && !err; i++) {
@@ -240,7 +240,7 @@ int tracefs__glob(struct tracefs *t, const char *system_glob, const char *name_g
 	struct dirent **entries;
 	int n, err = 0;
 
-	n = list_events(t, "events", &entries);
+	n = list_tracefs_events(t, "events", &entries);
 	if (n < 0)
 		return -errno;
 	for (int i = 0; i < n && !err; i++)

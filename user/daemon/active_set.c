@@ -89,8 +89,8 @@ static void take_tasks(struct record_target *target, const struct record_target 
 	target->n_delay = of_line.n_delay;
 }
 
-static void take_command(struct record_target *target, struct proxy *proxy,
-			 struct event_list *events)
+static void take_proxy_command(struct record_target *target, struct proxy *proxy,
+			       struct event_list *events)
 {
 	const struct record_target of = {
 		.kind = RECORD_TASKS,
@@ -121,7 +121,7 @@ int active_set__start_session(const struct session_conf *conf, struct session_pl
 	if (env->target && env->target->kind != RECORD_ALL)
 		take_tasks(&target, env->target);
 	else if (proxy && proxy->command && target.kind == RECORD_ALL && !plan->system_wide)
-		take_command(&target, proxy, events);
+		take_proxy_command(&target, proxy, events);
 	if (events->data_maps && !plan->plain)
 		code = sideband__record_data(env->dump->sideband, err);
 	if (code) {

@@ -51,7 +51,7 @@ static int reader_opener__enter(void)
 }
 
 /* Check that the file begins with @magic. Takes @fd over; returns it, or negative errno. */
-static int check_magic(int fd, const char *magic)
+static int check_fd_magic(int fd, const char *magic)
 {
 	char begin[8];
 	size_t len = strlen(magic);
@@ -73,7 +73,7 @@ static int open_recording(const char *path)
 		return fd;
 	if (fstat(fd, &st))
 		return -errno;
-	return S_ISREG(st.st_mode) ? check_magic(TAKE_FD(fd), RECORDING_MAGIC) : -ENXIO;
+	return S_ISREG(st.st_mode) ? check_fd_magic(TAKE_FD(fd), RECORDING_MAGIC) : -ENXIO;
 }
 
 /* @path is @begin, one or more names, and @end. */
@@ -126,12 +126,12 @@ static int reader_opener__open(const struct opening_request *r)
 	case OPENING_TEMPORARY:
 		return opening__temporary();
 	case OPENING_MAPPED:
-		return check_magic(file_search__mapped(&m, r->candidate), ELF_MAGIC);
+		return check_fd_magic(file_search__mapped(&m, r->candidate), ELF_MAGIC);
 	case OPENING_DEBUG:
-		return check_magic(file_search__debug(r->path, &id, r->link, r->candidate),
-				   ELF_MAGIC);
+		return check_fd_magic(file_search__debug(r->path, &id, r->link, r->candidate),
+				      ELF_MAGIC);
 	case OPENING_VDSO:
-		return check_magic(file_search__vdso(&id), ELF_MAGIC);
+		return check_fd_magic(file_search__vdso(&id), ELF_MAGIC);
 	case OPENING_PERF_MAP:
 		return file_search__perf_map(r->pid);
 	}
@@ -360,7 +360,7 @@ static const struct condition reader_conditions[] = {
 static bool is_logged[LOGGED_MAX]; /* indexed by the number of the call */
 
 /* Name of call @nr, or its number as text. */
-static const char *call_name(int nr, char buf[static 16])
+static const char *system_call_name(int nr, char buf[static 16])
 {
 	const char *name = syscall__name(nr);
 	char *p = buf + 15;
@@ -381,7 +381,7 @@ static void log_refused(int nr)
 	static const char why[] =
 		": refused by our own filter (seccomp): a defect of frbpf, or an attack\n";
 	char line[sizeof(what) + 64 + sizeof(why)], number[16], *p = line;
-	const char *name = call_name(nr, number);
+	const char *name = system_call_name(nr, number);
 	size_t len = strnlen(name, 64);
 
 	if (nr < 0 || nr >= LOGGED_MAX || __atomic_test_and_set(&is_logged[nr], __ATOMIC_RELAXED))

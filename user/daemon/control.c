@@ -204,7 +204,7 @@ static bool peer_allowed(int fd)
 	return cred.uid == 0 || cred.uid == geteuid();
 }
 
-static void set_timer(const struct control *c)
+static void set_control_timer(const struct control *c)
 {
 	timerfd_settime(c->timer, 0, &(struct itimerspec){ .it_value.tv_sec = LOOK_S }, NULL);
 }
@@ -267,7 +267,7 @@ static void accept_without_room(struct control *c)
 	} else {
 		c->paused = true;
 		watch_client(c, EPOLL_CTL_MOD, c->fd, 0, NULL);
-		set_timer(c);
+		set_control_timer(c);
 	}
 	c->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
@@ -298,10 +298,10 @@ static void accept_client(struct control *c)
 	}
 	TAKE_FD(fd);
 	c->clients[i] = cl;
-	set_timer(c);
+	set_control_timer(c);
 }
 
-static void on_timer(struct control *c)
+static void on_control_timer(struct control *c)
 {
 	uint64_t n, now = now_ns();
 	bool any = false;
@@ -322,7 +322,7 @@ static void on_timer(struct control *c)
 		watch_client(c, EPOLL_CTL_MOD, c->fd, EPOLLIN, NULL);
 	c->paused = false;
 	if (any)
-		set_timer(c);
+		set_control_timer(c);
 }
 
 int control__listen(const char *path, control_fn fn, void *arg, struct err *err,
@@ -385,7 +385,7 @@ void control__process(struct control *c)
 		if (!cl)
 			accept_client(c);
 		else if (ev.data.ptr == c)
-			on_timer(c);
+			on_control_timer(c);
 		else if (cl->state == CLIENT_READING)
 			read_client(cl);
 		else if (cl->state == CLIENT_WRITING)

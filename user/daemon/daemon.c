@@ -117,7 +117,7 @@ static void on_triggers(void *arg)
 }
 
 /* Have @inc explained, now that its files are complete. */
-static void ask_why(struct daemon *d, const struct incident *inc)
+static void ask_explainer(struct daemon *d, const struct incident *inc)
 {
 	const struct incident_trigger *t = &inc->triggers[0];
 	int err;
@@ -145,7 +145,7 @@ static void process_explainer(struct daemon *d)
 	parts__own_explainer(&d->parts, explainer__pids(d->opts->explainer));
 }
 
-static bool on_incident(struct incident *inc, bool first, void *arg)
+static bool on_daemon_incident(struct incident *inc, bool first, void *arg)
 {
 	struct daemon *d = arg;
 	int code;
@@ -159,13 +159,13 @@ static bool on_incident(struct incident *inc, bool first, void *arg)
 		requests__answer_dump(d, inc);
 	}
 	if (first && !code)
-		ask_why(d, inc);
+		ask_explainer(d, inc);
 	return code == 0;
 }
 
 /* ---- signals ---- */
 
-static void on_signal(struct daemon *d)
+static void on_daemon_signal(struct daemon *d)
 {
 	uint64_t all = active_set__all_sessions(recorder__active_set(d->parts.recorder));
 	struct signalfd_siginfo si;
@@ -181,7 +181,7 @@ static void on_signal(struct daemon *d)
 		log_warn("SIGUSR2: too many dumps are in progress: this one is skipped");
 }
 
-static int open_signals(void)
+static int open_daemon_signals(void)
 {
 	sigset_t set;
 
@@ -291,7 +291,7 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 	return rulebook__new(&rules, err, &d->rulebook);
 }
 
-static int watch_fd(struct daemon *d, int fd)
+static int watch_daemon_fd(struct daemon *d, int fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.fd = fd };
 
@@ -310,19 +310,19 @@ static int open_loop(struct daemon *d, struct err *err)
 	d->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (d->epoll < 0)
 		code = -errno;
-	code = code ?: watch_fd(d, d->signals);
-	code = code ?: watch_fd(d, control__fd(d->control));
-	code = code ?: watch_fd(d, recorder__fd(d->parts.recorder));
-	code = code ?: watch_fd(d, rulebook__fd(d->rulebook));
-	code = code ?: watch_fd(d, rulebook__targets_fd(d->rulebook));
-	code = code ?: watch_fd(d, proxies__fd(d->proxies));
-	code = code ?: watch_fd(d, detectors__keys_fd(d->parts.detectors));
-	code = code ?: watch_fd(d, parts__cpus_fd(&d->parts));
+	code = code ?: watch_daemon_fd(d, d->signals);
+	code = code ?: watch_daemon_fd(d, control__fd(d->control));
+	code = code ?: watch_daemon_fd(d, recorder__fd(d->parts.recorder));
+	code = code ?: watch_daemon_fd(d, rulebook__fd(d->rulebook));
+	code = code ?: watch_daemon_fd(d, rulebook__targets_fd(d->rulebook));
+	code = code ?: watch_daemon_fd(d, proxies__fd(d->proxies));
+	code = code ?: watch_daemon_fd(d, detectors__keys_fd(d->parts.detectors));
+	code = code ?: watch_daemon_fd(d, parts__cpus_fd(&d->parts));
 	if (!code && d->opts->explainer)
-		code = watch_fd(d, explainer__fd(d->opts->explainer));
+		code = watch_daemon_fd(d, explainer__fd(d->opts->explainer));
 	if (!code)
 		d->base_watch = open_base_watch(d->base.path);
-	code = code ?: d->base_watch < 0 ? d->base_watch : watch_fd(d, d->base_watch);
+	code = code ?: d->base_watch < 0 ? d->base_watch : watch_daemon_fd(d, d->base_watch);
 	return code ? err_set(err, code, "epoll: %s", strerror(-code)) : 0;
 }
 
@@ -399,7 +399,7 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 			strerror(-code));
 	if (!code && !rs->daemon.no_seccomp)
 		code = confine_calls(err);
-	d->signals = open_signals();
+	d->signals = open_daemon_signals();
 	if (!code && d->signals < 0)
 		code = err_set(err, -errno, "signalfd: %s", strerror(errno));
 	code = code ?: base_dir__open(&d->base, d->opts->base, err);
@@ -438,7 +438,7 @@ static void serve_events(struct daemon *d)
 	uint64_t wait, step;
 
 	while (!d->stop) {
-		wait = recorder__collect(d->parts.recorder, on_incident, d);
+		wait = recorder__collect(d->parts.recorder, on_daemon_incident, d);
 		session_events__end_full(d);
 		step = state_keeper__step(d->keeper, d->parts.recorder, d->parts.detectors);
 		wait = step < wait ? step : wait;
@@ -456,7 +456,7 @@ static void serve_events(struct daemon *d)
 
 		for (int i = 0; i < n; i++) {
 			if (ev[i].data.fd == d->signals)
-				on_signal(d);
+				on_daemon_signal(d);
 			else if (ev[i].data.fd == control__fd(d->control))
 				control__process(d->control);
 			else if (ev[i].data.fd == rulebook__fd(d->rulebook))
@@ -478,7 +478,7 @@ static void serve_events(struct daemon *d)
 	/* first stop all rules, then write what has fired */
 	detectors__update(d->parts.detectors, NULL, 0, NULL, NULL);
 	recorder__sync(d->parts.recorder);
-	recorder__drain(d->parts.recorder, on_incident, d);
+	recorder__drain(d->parts.recorder, on_daemon_incident, d);
 	followed_log__step(d->parts.followed);
 	suppressed_log__finish(d->parts.suppressed);
 	state_keeper__save(d->keeper, d->parts.recorder, d->parts.detectors);

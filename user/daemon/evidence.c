@@ -136,8 +136,8 @@ static int names_filter(const struct evidence_names *names, const char *op, cons
 }
 
 /* A filter applies to all events of its -e, so events without one share an -e. */
-static int event_add(const struct evidence_event *e, bool shares,
-		     const struct evidence_names *names, struct buf *line)
+static int evidence_event_add(const struct evidence_event *e, bool shares,
+			      const struct evidence_names *names, struct buf *line)
 {
 	int err = buf__add_str(line, shares ? "," : line->len ? " -e " : "-e ");
 
@@ -185,7 +185,7 @@ static int table_event_add(const struct evidence_event *e, const struct evidence
 		*shares = false;
 		return timer_event_add(e, kernel->address(e->function, kernel->arg), line);
 	}
-	err = event_add(e, *shares && !e->filter, names, line);
+	err = evidence_event_add(e, *shares && !e->filter, names, line);
 	if (!err && e->of_subject && names->n)
 		err = named_event_add(e, names, line);
 	*shares = !e->filter;

@@ -52,7 +52,7 @@ struct explainer {
 
 static const struct explainer_fns *fns; /* set before the fork, called in the worker */
 
-static void answer_question(int sock, const struct question *q, const json_t *manifest)
+static void explain_question(int sock, const struct question *q, const json_t *manifest)
 {
 	static struct answer a;
 	json_t *why = fns->explain(manifest, q->base);
@@ -91,7 +91,7 @@ _Noreturn static void run_worker(int sock, int busy)
 		_exit(1);
 	manifest = fns->read(fd, q.base, q.name);
 	if (manifest)
-		answer_question(sock, &q, manifest);
+		explain_question(sock, &q, manifest);
 	_exit(0);
 }
 

@@ -37,7 +37,7 @@ static bool find_rule_key(const struct ruleset *rs, const struct rule_conf *rule
 	return false;
 }
 
-static void check_threshold(const struct linter *l, const struct rule_conf *rule)
+static void lint_threshold(const struct linter *l, const struct rule_conf *rule)
 {
 	char threshold[32], pre[32];
 	struct span span;
@@ -196,10 +196,10 @@ static void check_subject(const struct linter *l, const struct rule_conf *rule)
 	}
 }
 
-static void check_rule(const struct linter *l, const struct rule_conf *rule)
+static void lint_rule(const struct linter *l, const struct rule_conf *rule)
 {
 	check_subject(l, rule);
-	check_threshold(l, rule);
+	lint_threshold(l, rule);
 	check_cooldown(l, rule);
 	check_reach(l, rule);
 	if (check_window(l, rule, "post", rule->post) && rule->pre != RULESET_WINDOW_AUTO)
@@ -221,7 +221,7 @@ static void check_memory_for_reload(const struct linter *l)
 		    units__format_size(l->plan->max_memory, max, sizeof(max)));
 }
 
-static void check_use(const struct linter *l, size_t session)
+static void lint_session_use(const struct linter *l, size_t session)
 {
 	const struct ruleset *rs = l->rs;
 
@@ -429,11 +429,11 @@ void lint__ruleset(const struct ruleset *rs, const struct plan *p, struct diags 
 	const struct linter l = { .rs = rs, .plan = p, .d = d };
 
 	for (size_t i = 0; i < rs->n_rules; i++)
-		check_rule(&l, &rs->rules[i]);
+		lint_rule(&l, &rs->rules[i]);
 	for (size_t i = 0; i < rs->n_rules; i++)
 		tracepoint_bind__warn(&rs->rules[i], d);
 	for (size_t i = 0; rs->n_rules && i < rs->n_sessions; i++)
-		check_use(&l, i);
+		lint_session_use(&l, i);
 	check_why(&l);
 	check_memory_for_reload(&l);
 	check_frequencies(&l);

@@ -86,7 +86,7 @@ static bool env_is_set(const char *name)
 }
 
 /* Is the file root's or ours? One of another user could make us run commands. */
-static bool is_trusted(const char *path)
+static bool path_is_trusted(const char *path)
 {
 	struct stat st;
 
@@ -97,7 +97,7 @@ static bool base_is_wanted(const char *path, bool any)
 {
 	char base[PATH_MAX] = "";
 
-	return is_trusted(path) && (any || base_of_config(path, base));
+	return path_is_trusted(path) && (any || base_of_config(path, base));
 }
 
 bool location__perf_config(bool any, char ret[static PATH_MAX])
@@ -125,7 +125,7 @@ static bool base_of_perf(char ret[static PATH_MAX])
  * Make a path absolute, since the daemon changes its directory. Links are not resolved: the daemon
  * refuses a link in place of the base.
  */
-static void make_absolute(const char *path, char ret[static PATH_MAX])
+static void make_base_absolute(const char *path, char ret[static PATH_MAX])
 {
 	char cwd[PATH_MAX] = "", *to;
 
@@ -156,7 +156,7 @@ int location__find(const struct location_hint *hint, char ret[static PATH_MAX], 
 
 	ret[0] = '\0';
 	if (hint->base) {
-		make_absolute(hint->base, ret);
+		make_base_absolute(hint->base, ret);
 		return 0;
 	}
 	if (hint->config) {

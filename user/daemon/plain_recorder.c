@@ -90,7 +90,7 @@ record_of_file(struct plain_recorder *p, size_t cpu, const struct perf_event_hea
 	return off_cpu__unpack(p->session, cpu, &copy, 1) ? copy : NULL;
 }
 
-static void drain_record(const struct perf_event_header *rec, void *arg)
+static void drain_plain_record(const struct perf_event_header *rec, void *arg)
 {
 	struct pass *pass = arg;
 
@@ -113,7 +113,7 @@ static int drain_rings(struct plain_recorder *p, struct err *err)
 		const struct forward_ring ring = { r->base, r->size };
 
 		pass.cpu = c;
-		forward_ring__drain(&ring, &p->wrapped, drain_record, &pass);
+		forward_ring__drain(&ring, &p->wrapped, drain_plain_record, &pass);
 	}
 	if (!was_writing)
 		return 0;

@@ -318,7 +318,7 @@ static int check_devices(const struct planner *pl, const struct rule_conf *rule)
 	return err;
 }
 
-static int make_plan(const struct planner *pl, struct plan **ret)
+static int new_plan(const struct planner *pl, struct plan **ret)
 {
 	const struct ruleset *rs = pl->rs;
 	struct diags *d = pl->d;
@@ -374,12 +374,12 @@ static int make_plan(const struct planner *pl, struct plan **ret)
 int plan__make(const struct ruleset *rs, struct tracefs *tracefs, struct diags *d,
 	       struct plan **ret)
 {
-	return make_plan(&(struct planner){ .rs = rs, .tracefs = tracefs, .d = d }, ret);
+	return new_plan(&(struct planner){ .rs = rs, .tracefs = tracefs, .d = d }, ret);
 }
 
 int plan__make_partly(const struct ruleset *rs, struct diags *d, struct plan **ret)
 {
-	return make_plan(&(struct planner){ .rs = rs, .partly = true, .d = d }, ret);
+	return new_plan(&(struct planner){ .rs = rs, .partly = true, .d = d }, ret);
 }
 
 static int load_plan(const char *list, struct planner *pl, struct ruleset **ret_rs,
@@ -398,7 +398,7 @@ static int load_plan(const char *list, struct planner *pl, struct ruleset **ret_
 	err = rule_binding__bind(rs, pl->tracefs, pl->partly, pl->d);
 	probe_reader__rest();
 	if (err != -ENOMEM)
-		err = make_plan(pl, &p);
+		err = new_plan(pl, &p);
 	if (!err && pl->d->n_errors > errors)
 		err = -EINVAL;
 	if (err) {
@@ -437,7 +437,7 @@ int plan__check(const char *list, struct tracefs *tracefs, struct diags *d, stru
 	return load_plan(list, &pl, ret_rs, ret);
 }
 
-static bool has_session(const struct ruleset *rs, const struct session_conf *conf)
+static bool ruleset_has_session(const struct ruleset *rs, const struct session_conf *conf)
 {
 	for (size_t i = 0; rs && i < rs->n_sessions; i++) {
 		if (!strcmp(rs->sessions[i].name, conf->name) &&
@@ -455,7 +455,7 @@ int plan__check_targets(const struct plan *p, const struct ruleset *rs,
 	for (size_t i = 0; i < p->n_sessions; i++) {
 		const struct diags *missing = &p->sessions[i].missing;
 
-		if (has_session(running, &rs->sessions[i]))
+		if (ruleset_has_session(running, &rs->sessions[i]))
 			continue;
 		for (size_t k = 0; k < missing->n; k++)
 			err = diags__error(d, missing->v[k].src, missing->v[k].span, "%s",

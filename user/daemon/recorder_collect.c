@@ -153,8 +153,8 @@ static void plan_manifest(struct recorder *r, struct incident *inc, bool written
 	inc->manifest_stale = inc->manifest_wait <= MANIFEST_WAIT_MAX;
 }
 
-static void write_manifest(struct recorder *r, struct incident *inc, bool first,
-			   recorder_collect_fn fn, void *arg)
+static void hand_over_incident(struct recorder *r, struct incident *inc, bool first,
+			       recorder_collect_fn fn, void *arg)
 {
 	bool written;
 
@@ -190,7 +190,7 @@ static uint64_t collect_one(struct recorder *r, struct incident *inc, recorder_c
 	pthread_mutex_unlock(&r->lock);
 	inc->reported = true;
 	if (stale)
-		write_manifest(r, inc, first, fn, arg);
+		hand_over_incident(r, inc, first, fn, arg);
 	if (first)
 		ask_for_incident_names(r, inc);
 	pthread_mutex_lock(&r->lock);

@@ -111,7 +111,8 @@ static json_t *json_plain(const struct dumper *d, const char *base)
 			 "bytes", (json_int_t)plain_recorder__bytes(d->plain));
 }
 
-static json_t *json_session(const struct dumper *d, const char *base, uint64_t ring, bool held)
+static json_t *json_status_session(const struct dumper *d, const char *base, uint64_t ring,
+				   bool held)
 {
 	struct session *s = d->session;
 	json_t *events = json_array(), *j;
@@ -135,7 +136,8 @@ static json_t *json_session(const struct dumper *d, const char *base, uint64_t r
 	return j;
 }
 
-static json_t *json_suppressed(const struct frbpf_rule_state *st, const struct rule_counters *t)
+static json_t *json_status_suppressed(const struct frbpf_rule_state *st,
+				      const struct rule_counters *t)
 {
 	json_t *j = suppressed__json(st);
 
@@ -196,7 +198,7 @@ static json_t *json_rule_learnt(const struct detectors *d, const struct rule_con
 	return j;
 }
 
-static json_t *json_rule(const struct status_sources *s, size_t i)
+static json_t *json_status_rule(const struct status_sources *s, size_t i)
 {
 	const struct active_set *g = recorder__active_set(s->recorder);
 	const struct rule_conf *rule = &g->rules->rules[i];
@@ -213,7 +215,7 @@ static json_t *json_rule(const struct status_sources *s, size_t i)
 		json_end(overlay__armed_until(s->overlay, rule->name)), "muted",
 		json_end(overlay__muted_until(s->overlay, rule->name)), "matched",
 		(json_int_t)st.matched, "fired", (json_int_t)st.fired, "suppressed",
-		json_suppressed(&st, &counters), "incidents", (json_int_t)counters.incidents,
+		json_status_suppressed(&st, &counters), "incidents", (json_int_t)counters.incidents,
 		"joined", (json_int_t)counters.joined, "merged", (json_int_t)counters.merged,
 		"not_seen", (json_int_t)detectors__not_seen(s->detectors, &rule->when),
 		"last_value_ns", (json_int_t)st.last_value, "max_value_ns",
@@ -237,7 +239,7 @@ static json_t *json_sideband(struct sideband *sb)
 	return j;
 }
 
-static json_t *json_triggers(const struct status_sources *s)
+static json_t *json_status_triggers(const struct status_sources *s)
 {
 	struct detectors_stats ds;
 	struct recorder_stats rs;
@@ -300,10 +302,11 @@ static json_t *status__make(const struct status_sources *s, bool held)
 
 	detectors__tidy(s->detectors);
 	for (size_t i = 0; i < g->n_dumpers; i++)
-		json_array_append_new(sessions, json_session(g->dumpers[i], s->base,
-							     g->rules->sessions[i].ring, held));
+		json_array_append_new(sessions,
+				      json_status_session(g->dumpers[i], s->base,
+							  g->rules->sessions[i].ring, held));
 	for (size_t i = 0; i < g->rules->n_rules; i++)
-		json_array_append_new(rules, json_rule(s, i));
+		json_array_append_new(rules, json_status_rule(s, i));
 	return json_pack(
 		"{s:b, s:i, s:o, s:o, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "ok",
 		1, "pid", (int)getpid(), "base", json_text_or_null(s->base), "config",
@@ -311,7 +314,7 @@ static json_t *status__make(const struct status_sources *s, bool held)
 		(json_int_t)(now_ns() - s->started), "memory",
 		memory_json(s->sideband, g->max_memory + g->sideband_memory), "sessions", sessions,
 		"rules", rules, "mutes", overlay__mutes(s->overlay, g->rules), "triggers",
-		json_triggers(s), "sideband", json_sideband(s->sideband), "app",
+		json_status_triggers(s), "sideband", json_sideband(s->sideband), "app",
 		json_app(s->detectors), "disk", json_disk(s), "files_of_others",
 		json_examiner(s->examiner));
 }
@@ -444,7 +447,7 @@ static uint64_t request_end_time(const json_t *request)
 	return ns > 0 ? now_ns() + ns : OVERLAY_FOREVER;
 }
 
-static void send_answer(struct control_client *c, int code, const struct err *err)
+static void send_request_answer(struct control_client *c, int code, const struct err *err)
 {
 	if (code)
 		control_client__refuse(c, "%s", err->msg);
@@ -458,8 +461,9 @@ static void serve_mute(struct daemon *d, struct control_client *c, const json_t 
 	bool off = json_is_true(json_object_get(request, "off"));
 	struct err err = { 0 };
 
-	send_answer(c, rulebook__mute(d->rulebook, name, off ? 0 : request_end_time(request), &err),
-		    &err);
+	send_request_answer(
+		c, rulebook__mute(d->rulebook, name, off ? 0 : request_end_time(request), &err),
+		&err);
 }
 
 static void serve_arm(struct daemon *d, struct control_client *c, const json_t *request)
@@ -471,7 +475,7 @@ static void serve_arm(struct daemon *d, struct control_client *c, const json_t *
 	struct err err = { 0 };
 
 	if (off)
-		send_answer(c, rulebook__disarm(d->rulebook, off, &err), &err);
+		send_request_answer(c, rulebook__disarm(d->rulebook, off, &err), &err);
 	else if (rulebook__arm(d->rulebook, when, condition, request_end_time(request), name, &err))
 		control_client__refuse(c, "%s", err.msg);
 	else

@@ -27,7 +27,7 @@ struct retainer {
 };
 
 /* Wait until a run is due. False: the thread should end. Under the lock. */
-static bool wait_for_work(struct retainer *t)
+static bool wait_for_retention(struct retainer *t)
 {
 	while (!t->wanted && !t->stop && now_ns() < t->next) {
 		struct timespec until = { t->next / NSEC_PER_SEC, t->next % NSEC_PER_SEC };
@@ -80,7 +80,7 @@ static void *retainer_thread(void *arg)
 	confine__writer();
 	thread__set_class(THREAD_BACKGROUND, 0);
 	pthread_mutex_lock(&t->lock);
-	while (wait_for_work(t)) {
+	while (wait_for_retention(t)) {
 		struct retention_limits limits = t->limits;
 		struct retention_report report = { 0 };
 

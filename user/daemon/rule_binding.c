@@ -15,8 +15,8 @@
 #include "rules/target.h"
 #include "rules/text.h"
 
-static int unknown_tracepoint(const struct rule_conf *rule, struct tracefs *tracefs,
-			      struct diags *d)
+static int unknown_tracefs_tracepoint(const struct rule_conf *rule, struct tracefs *tracefs,
+				      struct diags *d)
 {
 	char **names;
 
@@ -39,7 +39,7 @@ static int check_tracepoint(const struct rule_conf *rule, struct tracefs *tracef
 		 rule->when.target);
 	code = tracefs__tracepoint(tracefs, system, colon + 1, &err, &tp);
 	if (code == -ENOENT)
-		return unknown_tracepoint(rule, tracefs, d);
+		return unknown_tracefs_tracepoint(rule, tracefs, d);
 	if (code)
 		return diags__error(d, rule->src, rule->when_span, "%s", err.msg);
 	tracepoint__free(tp);
@@ -108,7 +108,8 @@ static int check_span_args(const struct rule_conf *rule, struct diags *d)
 }
 
 /* Does the target of `when` exist? Reported once for rules on the same events. */
-static int check_target(const struct ruleset *rs, const struct rule_conf *rule, struct diags *d)
+static int check_rule_target(const struct ruleset *rs, const struct rule_conf *rule,
+			     struct diags *d)
 {
 	struct err err = { 0 };
 	int code;
@@ -137,7 +138,7 @@ static int bind_rule(struct ruleset *rs, struct rule_conf *rule, struct tracefs 
 	if (rule->when.source == FRBPF_SOURCE_SPAN)
 		return span_ends__bind(rule, d);
 	if (rule->when.source != FRBPF_SOURCE_TRACEPOINT)
-		return check_target(rs, rule, d);
+		return check_rule_target(rs, rule, d);
 	if (tracefs && check_tracepoint(rule, tracefs, d))
 		return -EINVAL;
 	return tracepoint_bind__rule(rs, rule, partly, d);

@@ -87,7 +87,7 @@ static int add_watched_place(struct rules_watch *w, struct walk *k, struct place
 }
 
 /* Put @target before the rest. */
-static int follow_link(struct walk *k, const char *target)
+static int follow_rules_link(struct walk *k, const char *target)
 {
 	char rest[sizeof(k->rest)];
 	int n = snprintf(rest, sizeof(rest), "%s/%s", target, k->rest);
@@ -161,7 +161,7 @@ static int walk_step(struct rules_watch *w, struct walk *k, struct places *to)
 	if (strcmp(name, "..") != 0 && read_target(k, name, target)) {
 		err = add_watched_place(w, k, to, name, LINK_EVENTS);
 		if (!err && read_target(k, name, target))
-			err = follow_link(k, target);
+			err = follow_rules_link(k, target);
 		return err;
 	}
 	if (last)

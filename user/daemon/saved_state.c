@@ -54,7 +54,7 @@ static json_t *json_bar(uint64_t bar)
 	return json_integer(bar < INT64_MAX ? (json_int_t)bar : INT64_MAX);
 }
 
-static json_t *json_rules(const struct saved_state *k)
+static json_t *json_saved_rules(const struct saved_state *k)
 {
 	json_t *list = json_array();
 
@@ -118,8 +118,8 @@ char *saved_state__format(const struct saved_state *k, const struct saved_clock 
 {
 	json_t *j = json_pack("{s:i, s:s, s:I, s:o, s:o, s:o, s:o}", "version", VERSION, "boot_id",
 			      clock->boot, "utc_offset_ns", (json_int_t)clock->utc_offset, "dumps",
-			      json_dumps_begun(&k->dumps), "rules", json_rules(k), "cooldowns",
-			      json_cooling(k), "learnt", json_learnt(k));
+			      json_dumps_begun(&k->dumps), "rules", json_saved_rules(k),
+			      "cooldowns", json_cooling(k), "learnt", json_learnt(k));
 	char *text = j ? json_dumps(j, JSON_INDENT(1)) : NULL;
 
 	json_decref(j);
@@ -193,7 +193,7 @@ static bool read_rule(const struct reader *r, const json_t *j, struct saved_rule
 	       read_dumps(r, json_object_get(j, "dumps"), &ret->dumps);
 }
 
-static bool read_rules(const struct reader *r, const json_t *list, struct saved_state *k)
+static bool read_saved_rules(const struct reader *r, const json_t *list, struct saved_state *k)
 {
 	size_t i, n = json_array_size(list);
 	json_t *j;
@@ -337,7 +337,7 @@ static bool read_saved_state(const json_t *j, const struct saved_clock *clock,
 		r.shift = (int64_t)((uint64_t)json_integer_value(offset) -
 				    (uint64_t)clock->utc_offset);
 	return read_dumps(&r, json_object_get(j, "dumps"), &k->dumps) &&
-	       read_rules(&r, json_object_get(j, "rules"), k) &&
+	       read_saved_rules(&r, json_object_get(j, "rules"), k) &&
 	       read_cooling(&r, json_object_get(j, "cooldowns"), k) &&
 	       read_learnt(json_object_get(j, "learnt"), k);
 }

@@ -8,7 +8,7 @@
 #include "record/event_attr.h"
 
 /* The index of the session of @x in the active set in force; -ENOENT: it has been replaced. */
-static int find_session(const struct daemon *d, const struct proxy *x)
+static int find_proxy_session(const struct daemon *d, const struct proxy *x)
 {
 	const struct active_set *g = recorder__active_set(d->parts.recorder);
 
@@ -72,7 +72,7 @@ static void describe_event(const struct event *ev, const char *options, struct b
 		log_error("out of memory for the list of events");
 }
 
-static void list_events(const struct dumper *d, struct proxy *x, const char *options)
+static void list_session_events(const struct dumper *d, struct proxy *x, const char *options)
 {
 	for (size_t i = 0; i < d->session->events->n; i++) {
 		struct buf b = { 0 };
@@ -97,14 +97,14 @@ static void control_session(struct daemon *d, struct proxy *x, int i, const char
 	else if (len == 7 && !strncmp(line, "disable", 7))
 		switch_events(dumper, x, rest, false);
 	else if (len == 6 && !strncmp(line, "evlist", 6))
-		list_events(dumper, x, rest);
+		list_session_events(dumper, x, rest);
 	proxy__ack(x);
 }
 
 static void on_proxy(struct proxy *x, enum proxy_op op, const char *text, void *arg)
 {
 	struct daemon *d = arg;
-	int i = find_session(d, x);
+	int i = find_proxy_session(d, x);
 
 	if (op == PROXY_TROUBLE)
 		log_warn("session '%s': %s", x->name, text);

@@ -23,8 +23,8 @@ static bool find_rule(const struct active_set *g, uint64_t id, size_t *ret)
 	return false;
 }
 
-static void take_trigger(struct recorder *r, struct active_set *g, size_t rule,
-			 const struct frbpf_trigger *t)
+static void take_ring_trigger(struct recorder *r, struct active_set *g, size_t rule,
+			      const struct frbpf_trigger *t)
 {
 	uint64_t begun = r->pool.begun, wanted = r->pool.states_wanted;
 
@@ -45,9 +45,9 @@ static void on_trigger(const struct frbpf_trigger *t, void *arg)
 
 	pthread_mutex_lock(&r->lock);
 	if (find_rule(r->active, t->rule_id, &rule))
-		take_trigger(r, r->active, rule, t);
+		take_ring_trigger(r, r->active, rule, t);
 	else if (find_rule(r->offered, t->rule_id, &rule))
-		take_trigger(r, r->offered, rule, t);
+		take_ring_trigger(r, r->offered, rule, t);
 	else
 		r->stats.stale++;
 	pthread_mutex_unlock(&r->lock);

@@ -261,7 +261,7 @@ static void on_rule(void *arg, uint32_t events)
 	inject__event(p->inject, &e);
 }
 
-static int find_path(struct psi *p)
+static int find_psi_path(struct psi *p)
 {
 	char mount[PATH_MAX];
 	int err;
@@ -306,7 +306,7 @@ static int psi_check(enum frbpf_source source, const char *target, struct err *e
 
 	if (code || p.target.cgroup[0])
 		return code;
-	code = find_path(&p);
+	code = find_psi_path(&p);
 	if (!code && access(p.path, F_OK))
 		code = -errno;
 	if (!code && !geteuid()) {
@@ -334,7 +334,7 @@ static int psi_load(struct source *s, const struct source_env *env)
 	err = err ?: inject__load(s, env, &p->inject);
 	if (err)
 		return err;
-	err = find_path(p);
+	err = find_psi_path(p);
 	if (err)
 		return err_set(s->err, err, "no cgroup2 file system is mounted here");
 	find_own_pressure(p);

@@ -161,7 +161,7 @@ static int update__build_tables(struct update *u, const struct detectors *d, str
 }
 
 /* Find the source in force that has the events of these rules, and room for them. */
-static struct source *find_source(const struct detectors *d, const struct group *g)
+static struct source *find_group_source(const struct detectors *d, const struct group *g)
 {
 	for (size_t i = 0; i < d->n_sources; i++) {
 		struct source *s = d->sources[i];
@@ -181,7 +181,7 @@ static int update__open_sources(struct update *u, const struct detectors *d, str
 		struct group *g = &u->groups[i];
 		int code;
 
-		g->source = find_source(d, g);
+		g->source = find_group_source(d, g);
 		if (!g->source) {
 			code = source__open(g->ops, g->when->target, &d->env, g->table, &g->source,
 					    err);

@@ -20,7 +20,7 @@ struct file_job {
 	struct file_events events; /* borrowed by the writer until the file is finished */
 };
 
-static int list_events(struct file_job *w)
+static int list_dump_events(struct file_job *w)
 {
 	const struct sideband *sb = w->job->env->sideband;
 	struct file_tracking tracking = { .attr = sideband__attr(sb) };
@@ -30,7 +30,7 @@ static int list_events(struct file_job *w)
 }
 
 /* The timeline is sorted, so readers that work in one pass need not keep more than two rounds. */
-static int write_records(struct file_job *w, struct perfdata_writer *writer, struct err *err)
+static int write_dump_records(struct file_job *w, struct perfdata_writer *writer, struct err *err)
 {
 	size_t round = 0;
 
@@ -97,13 +97,13 @@ static int write_file_job(struct file_job *w, struct err *err)
 	code = dump__name_file(w->job->env, w->job->inc, w->job->session, w->res, err);
 	if (code)
 		return code;
-	if (list_events(w))
+	if (list_dump_events(w))
 		return err_set(err, -ENOMEM, "out of memory");
 	snprintf(tmp, sizeof(tmp), BASE_DIR_TMP_PREFIX "%s", w->res->file);
 	code = perfdata__create(w->job->dir_fd, tmp, w->events.attrs, w->events.n, err, &writer);
 	if (!code && w->job->session->output.compression)
 		code = perfdata__compress(writer, w->job->session->output.compression, err);
-	code = code ?: write_records(w, writer, err);
+	code = code ?: write_dump_records(w, writer, err);
 	code = code ?: finish_dump_file(w, writer, err);
 	code = code ?: perfdata__publish(writer, w->res->file, &w->res->bytes, err);
 	perfdata__free(writer);

@@ -35,7 +35,7 @@ static void set_fields(struct file_events *f, const struct event *ev, struct per
 	attr->attr = copy;
 }
 
-static void add_event(struct file_events *f, const struct session *s, size_t e)
+static void add_session_event(struct file_events *f, const struct session *s, size_t e)
 {
 	const struct event *ev = &s->events->v[e];
 	struct perfdata_attr *attr = &f->attrs[f->n++];
@@ -99,7 +99,7 @@ int file_events__list(struct file_events *f, const struct session *s,
 	if (!f->attrs || !f->formats)
 		return -ENOMEM;
 	for (size_t e = 0; e < n; e++)
-		add_event(f, s, e);
+		add_session_event(f, s, e);
 	add_marker(f, MARKER_TRIGGER, fields);
 	add_marker(f, MARKER_BEGIN, fields);
 	if (gaps)

@@ -16,7 +16,7 @@
 #define UNKNOWN	     UINT32_MAX
 #define NAMESPACE_OF (1U << 16) /* number of users that a namespace commonly has */
 
-static uint64_t hash_of(const struct examine_request *r)
+static uint64_t request_hash(const struct examine_request *r)
 {
 	if (r->ino)
 		return (uint64_t)r->maj << 32 | r->min; /* the whole file system */
@@ -51,7 +51,7 @@ void hung__note(struct hung *h, const struct examine_request *r, const pid_t pai
 		h->next = (h->next + 1) % HUNG_MAX;
 	o = &h->v[h->next];
 	*o = (struct hung_one){
-		.what = hash_of(r),
+		.what = request_hash(r),
 		.since = now,
 		.until = now + (waited < LONG_NS ? SLOW_FOR : HUNG_FOR),
 		.owner = hung__owner(r->pid),
@@ -94,7 +94,7 @@ void hung__update(struct hung *h, const pid_t *pids, size_t n)
 
 bool hung__refuses(const struct hung *h, const struct examine_request *r)
 {
-	const uint64_t what = hash_of(r), now = now_ns();
+	const uint64_t what = request_hash(r), now = now_ns();
 	const uint32_t owner = hung__any(h) ? hung__owner(r->pid) : UNKNOWN;
 	size_t n = 0, n_users = 0;
 

@@ -179,7 +179,7 @@ static void describe_reply(const struct keeper *k, struct keeper_reply *ret)
 			ret->pids[ret->n_pids++] = k->v[i].pid;
 }
 
-static void serve_request(struct keeper *k, const struct keeper_request *r)
+static void serve_keeper_request(struct keeper *k, const struct keeper_request *r)
 {
 	struct keeper_reply reply = { 0 };
 	struct channels c;
@@ -201,7 +201,7 @@ static void serve_request(struct keeper *k, const struct keeper_request *r)
 	channels__close(&c);
 }
 
-static int open_signals(void)
+static int open_keeper_signals(void)
 {
 	sigset_t set;
 
@@ -214,7 +214,7 @@ static int open_signals(void)
 
 void keeper__run(int sock)
 {
-	struct keeper k = { .sock = sock, .signals = open_signals() };
+	struct keeper k = { .sock = sock, .signals = open_keeper_signals() };
 	struct keeper_request r;
 	size_t n_fds;
 
@@ -232,7 +232,7 @@ void keeper__run(int sock)
 		if (channel__receive(sock, &r, sizeof(r), NULL, 0, &n_fds, MSG_DONTWAIT) !=
 		    sizeof(r))
 			break;
-		serve_request(&k, &r);
+		serve_keeper_request(&k, &r);
 	}
 	_exit(0); /* the others get SIGKILL: see keep_only_fds() */
 }

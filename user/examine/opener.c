@@ -25,7 +25,7 @@
 
 /* ---- a file that a process has mapped, even if the name now belongs to another file ---- */
 
-static bool is_file(const struct stat *st, const struct map_file_id *file)
+static bool is_same_mapped_file(const struct stat *st, const struct map_file_id *file)
 {
 	return st->st_ino == file->ino && major(st->st_dev) == file->maj &&
 	       minor(st->st_dev) == file->min;
@@ -41,7 +41,7 @@ static bool is_mapped_file(const struct stat *st, const char *map_file,
 	char path[PATH_MAX];
 	ssize_t n;
 
-	if (is_file(st, file))
+	if (is_same_mapped_file(st, file))
 		return true;
 	n = readlink(map_file, path, sizeof(path));
 	return n > 0 && (size_t)n == strlen(name) && !memcmp(path, name, n);
@@ -66,7 +66,7 @@ static int open_found_file(int found, const struct stat *st, const struct map_fi
 
 	if (found < 0)
 		return found;
-	fd = is_file(st, file) ? foreign__open(found) : -ESTALE;
+	fd = is_same_mapped_file(st, file) ? foreign__open(found) : -ESTALE;
 	close(found);
 	if (fd < 0 || is_generation(fd, file))
 		return fd;

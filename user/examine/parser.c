@@ -38,7 +38,7 @@ static void answer__add(struct answer *a, uint32_t place, const struct symbol *s
 	a->head.n_names++;
 }
 
-static int read_build_id(struct answer *a, const int *fds, size_t n)
+static int parse_build_id(struct answer *a, const int *fds, size_t n)
 {
 	if (!n)
 		return -ENOENT;
@@ -68,7 +68,7 @@ static bool file_has_id(const struct examine_request *r, int fd)
 }
 
 /* Name functions by the first file that has the build id, and by its debug file. */
-static int read_symbols(const struct opened *in, struct answer *a, const int *fds)
+static int parse_symbols(const struct opened *in, struct answer *a, const int *fds)
 {
 	const struct examine_request *r = &in->request;
 	const struct elf_wanted wanted = { .offsets = r->places, .n = r->n_places };
@@ -110,7 +110,7 @@ static int read_perf_map(const struct examine_request *r, struct answer *a, cons
 	return 0;
 }
 
-static int send_answer(const struct answer *a, int sock)
+static int send_parser_answer(const struct answer *a, int sock)
 {
 	ssize_t n;
 
@@ -130,7 +130,7 @@ static int send_parts(struct answer *a, const struct buf *body, int sock)
 	for (; body->len - at > sizeof(a->names) && !err; at += a->used) {
 		a->used = sizeof(a->names);
 		memcpy(a->names, body->data + at, a->used);
-		err = send_answer(a, sock);
+		err = send_parser_answer(a, sock);
 	}
 	a->head.more = 0;
 	a->used = body->len - at;
@@ -172,7 +172,8 @@ static int read_probes(struct parser *p, const int *fds, int sock)
 }
 
 /* Read a file of a task. This may hang: pages of the task may be on a file system that hangs. */
-static int read_task(const struct examine_request *r, struct answer *a, const int *fds, size_t n)
+static int read_task_memory(const struct examine_request *r, struct answer *a, const int *fds,
+			    size_t n)
 {
 	uint64_t len = r->end - r->start;
 	ssize_t got;
@@ -194,15 +195,15 @@ static int parse_files(struct parser *p, const int *fds, size_t n, int answers)
 
 	switch (r->kind) {
 	case EXAMINE_BUILD_ID:
-		return read_build_id(&p->out, fds, n);
+		return parse_build_id(&p->out, fds, n);
 	case EXAMINE_PERF_MAP:
 		return read_perf_map(r, &p->out, fds, n);
 	case EXAMINE_TASK:
-		return read_task(r, &p->out, fds, n);
+		return read_task_memory(r, &p->out, fds, n);
 	case EXAMINE_PROBE:
 		return read_probes(p, fds, answers);
 	}
-	return read_symbols(&p->in, &p->out, fds);
+	return parse_symbols(&p->in, &p->out, fds);
 }
 
 static bool request_is_valid(const struct opened *in, ssize_t len, size_t n_fds)
@@ -235,7 +236,7 @@ void parser__run(int files, int answers, const struct demangler *demangler)
 		p->out.used = 0;
 		p->out.head.number = p->in.request.number;
 		p->out.head.error = parse_files(p, fds, n_fds, answers);
-		if (send_answer(&p->out, answers))
+		if (send_parser_answer(&p->out, answers))
 			_exit(0);
 		/* after the answer: closing a file may call its server, which may hang */
 		while (n_fds)

@@ -48,7 +48,7 @@ static const int parser_calls[] = {
 #endif
 };
 
-static int filter_calls(void)
+static int filter_parser_calls(void)
 {
 	struct call_filter f;
 	int err;
@@ -66,5 +66,5 @@ int sandbox__parser(void)
 	if (!IS_SANITIZED)
 		err = err ?: limit__set(RLIMIT_DATA, DATA_MAX) ?: limit__set(RLIMIT_AS, ADDRESSES_MAX);
 	err = err ?: rights__keep(NULL, 0);
-	return err ?: landlock__no_files() ?: filter_calls();
+	return err ?: landlock__no_files() ?: filter_parser_calls();
 }

@@ -32,7 +32,7 @@ struct build_id_entry {
 
 _Static_assert(sizeof(struct build_id_entry) == 36, "BUILD_ID layout");
 
-static int add_build_id(const struct perfdata_build_id *id, struct buf *b)
+static int encode_build_id(const struct perfdata_build_id *id, struct buf *b)
 {
 	size_t len = strlen(id->name);
 	size_t padded = (len + ENCODE_NAME_ALIGN) / ENCODE_NAME_ALIGN * ENCODE_NAME_ALIGN;
@@ -57,7 +57,7 @@ static int add_build_ids(const struct source *s, struct buf *b)
 	int err = 0;
 
 	for (i = 0; !err && i < s->f->n_build_ids; i++)
-		err = add_build_id(&s->f->build_ids[i], b);
+		err = encode_build_id(&s->f->build_ids[i], b);
 	if (!err && b->len == start)
 		err = -ENOENT;
 	return err;

@@ -35,7 +35,7 @@ static bool is_pointer_pmu(uint32_t type)
 	return false;
 }
 
-static int check_format(const struct perfdata_attr *a, struct err *err)
+static int check_attr_format(const struct perfdata_attr *a, struct err *err)
 {
 	uint64_t id;
 
@@ -58,7 +58,7 @@ static int check_attr(const struct perfdata_attr *a, struct err *err)
 	    !a->attr->sample_id_all)
 		return err_set(err, -EINVAL, "%s: its records have another layout than the others'",
 			       a->name);
-	return check_format(a, err);
+	return check_attr_format(a, err);
 }
 
 /* Only the first 128 bytes are written. Later fields (config3) do not change the layout of records.

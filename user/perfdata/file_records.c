@@ -171,8 +171,8 @@ static int read_user_record(struct perf_file *f, const struct file_record *rec, 
 }
 
 /* Read the record at @offset into f->raw, and find its event. *ret_next: offset of the next one. */
-static int read_record(struct perf_file *f, uint64_t offset, struct err *err,
-		       struct file_record *rec, uint64_t *ret_next)
+static int read_file_record(struct perf_file *f, uint64_t offset, struct err *err,
+			    struct file_record *rec, uint64_t *ret_next)
 {
 	uint64_t end = f->data.offset + f->data.size, id, next;
 	struct perf_event_header *h = (void *)f->raw;
@@ -231,7 +231,7 @@ static bool record_time(const struct file_record *rec, uint64_t *ret)
 	return true;
 }
 
-static int add_entry(struct perf_file *f, uint64_t time, uint64_t offset, struct err *err)
+static int add_index_entry(struct perf_file *f, uint64_t time, uint64_t offset, struct err *err)
 {
 	if (!ARRAY_HAS_ROOM(f->index, f->n_index, f->cap_index, 4096))
 		return err_set(err, -ENOMEM, "%s: out of memory for more than %zu records", f->path,
@@ -240,7 +240,7 @@ static int add_entry(struct perf_file *f, uint64_t time, uint64_t offset, struct
 	return 0;
 }
 
-static int by_time(const void *a, const void *b)
+static int compare_record_times(const void *a, const void *b)
 {
 	const struct file_entry *x = a, *y = b;
 
@@ -257,7 +257,7 @@ static int make_index(struct perf_file *f, struct err *err)
 	block_file__read_one_way(f->records, true);
 	for (offset = f->data.offset; offset < end; offset = next) {
 		struct file_record rec;
-		int code = read_record(f, offset, err, &rec, &next);
+		int code = read_file_record(f, offset, err, &rec, &next);
 
 		if (code)
 			return code;
@@ -270,7 +270,7 @@ static int make_index(struct perf_file *f, struct err *err)
 		}
 		if (!record_time(&rec, &time))
 			return perf_file__bad_record(f, &rec, "it is too short", err);
-		code = add_entry(f, time, offset, err);
+		code = add_index_entry(f, time, offset, err);
 		if (code)
 			return code;
 		sorted &= time >= last;
@@ -278,7 +278,7 @@ static int make_index(struct perf_file *f, struct err *err)
 	}
 	if (!sorted) {
 		block_file__read_one_way(f->records, false);
-		qsort(f->index, f->n_index, sizeof(*f->index), by_time);
+		qsort(f->index, f->n_index, sizeof(*f->index), compare_record_times);
 	}
 	return 0;
 }
@@ -319,7 +319,7 @@ int perf_file__next(struct perf_file *f, struct err *err, struct file_record *re
 		return code;
 	if (f->at == f->n_index)
 		return 0;
-	code = read_record(f, f->index[f->at].offset, err, &rec, &next);
+	code = read_file_record(f, f->index[f->at].offset, err, &rec, &next);
 	if (!code && !rec.event)
 		code = perf_file__bad_record(f, &rec, "it was changed while it was read", err);
 	if (!code && rec.h->type != PERF_RECORD_SAMPLE)
@@ -369,7 +369,7 @@ static int inflater_write(struct inflater *in, const void *data, size_t len, str
 }
 
 /* Write the complete records of in->out; keep the rest. */
-static int write_whole(struct inflater *in, struct err *err)
+static int write_whole_records(struct inflater *in, struct err *err)
 {
 	struct perf_event_header h;
 	size_t end = 0;
@@ -408,7 +408,7 @@ static int inflate_piece(struct inflater *in, const void *data, size_t len, stru
 				       in->f->path, ZSTD_getErrorName(left));
 		if (buf__add(&in->out, chunk, to.pos))
 			return err_set(err, -ENOMEM, "%s: out of memory", in->f->path);
-		code = write_whole(in, err);
+		code = write_whole_records(in, err);
 		if (code || (from.pos == from.size && to.pos < to.size))
 			return code;
 	}

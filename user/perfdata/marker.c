@@ -455,7 +455,7 @@ static void find_clock(struct search *s)
 	s->realtime_offset = clock.realtime - clock.monotonic;
 }
 
-static int take_sample(const struct search *s, const struct perf_event_header *h)
+static int take_marker_sample(const struct search *s, const struct perf_event_header *h)
 {
 	struct marker_found found = { .realtime_offset = s->realtime_offset,
 				      .time = record__time(h) };
@@ -489,7 +489,7 @@ static int walk_records(const struct search *s)
 		err = read_file_at(s, at, rec, h->size);
 		if (!err && record__valid(h, h->size) &&
 		    record__id(h) == marker__id(MARKER_TRIGGER))
-			err = take_sample(s, h);
+			err = take_marker_sample(s, h);
 	}
 	return err;
 }

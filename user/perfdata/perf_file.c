@@ -19,7 +19,7 @@
 
 #define STRINGS_MAX 65536 /* arguments of a command line */
 
-static int out_of_memory(const struct perf_file *f, struct err *err)
+static int file_out_of_memory(const struct perf_file *f, struct err *err)
 {
 	return err_set(err, -ENOMEM, "%s: out of memory", f->path);
 }
@@ -31,7 +31,7 @@ static int read_string(struct perf_file *f, struct cursor *c, char **to, struct 
 	if (!s)
 		return 0; /* the caller sees that the cursor is bad */
 	*to = strdup(s);
-	return *to ? 0 : out_of_memory(f, err);
+	return *to ? 0 : file_out_of_memory(f, err);
 }
 
 static int read_hostname(struct perf_file *f, struct cursor *c, struct err *err)
@@ -69,7 +69,7 @@ static int read_cmdline(struct perf_file *f, struct cursor *c, struct err *err)
 		return 0;
 	f->cmdline = calloc(n + 1, sizeof(*f->cmdline));
 	if (!f->cmdline)
-		return out_of_memory(f, err);
+		return file_out_of_memory(f, err);
 	for (i = 0; i < n && !c->bad && !code; i++)
 		code = read_string(f, c, &f->cmdline[i], err);
 	f->info.cmdline = (const char *const *)f->cmdline;
@@ -145,7 +145,7 @@ static int read_build_ids(struct perf_file *f, struct cursor *c, struct err *err
 			v = reallocarray(v, f->info.n_build_ids ? 2 * f->info.n_build_ids : 1,
 					 sizeof(*v));
 		if (!v)
-			return out_of_memory(f, err);
+			return file_out_of_memory(f, err);
 		f->info.build_ids = f->build_ids = v;
 		v += f->info.n_build_ids++;
 		*v = (struct file_build_id){
@@ -171,7 +171,7 @@ static int add_format(struct perf_file *f, const char *system, const char *text,
 	if (!(f->info.n_formats & (f->info.n_formats - 1)))
 		v = reallocarray(v, f->info.n_formats ? 2 * f->info.n_formats : 1, sizeof(*v));
 	if (!v)
-		return out_of_memory(f, err);
+		return file_out_of_memory(f, err);
 	f->info.formats = f->formats = v;
 	v[f->info.n_formats++] = (struct file_format){ id, system, text, len };
 	return 0;
@@ -270,7 +270,8 @@ static int find_section(struct perf_file *f, unsigned int bit, struct file_range
 	return code;
 }
 
-static int read_section(struct perf_file *f, const struct section *s, void **kept, struct err *err)
+static int read_file_section(struct perf_file *f, const struct section *s, void **kept,
+			     struct err *err)
 {
 	struct file_range range;
 	struct cursor c;
@@ -281,7 +282,7 @@ static int read_section(struct perf_file *f, const struct section *s, void **kep
 		return code;
 	body = malloc(range.size + 1);
 	if (!body)
-		return out_of_memory(f, err);
+		return file_out_of_memory(f, err);
 	code = block_file__read(f->file, range.offset, body, range.size, err);
 	if (!code) {
 		c = cursor__init(body, range.size);
@@ -319,7 +320,7 @@ static int name_event(struct perf_file *f, size_t i, struct err *err)
 	}
 	if (n < 0) {
 		f->names[i] = NULL;
-		return out_of_memory(f, err);
+		return file_out_of_memory(f, err);
 	}
 	f->events[i].name = f->names[i];
 	return 0;
@@ -347,7 +348,7 @@ int perf_file__section(struct perf_file *f, unsigned int bit, struct buf *ret, s
 		return -ENOENT;
 	code = find_section(f, bit, &range, err);
 	if (!code && buf__add_zero(ret, range.size))
-		code = out_of_memory(f, err);
+		code = file_out_of_memory(f, err);
 	code = code ?: block_file__read(f->file, range.offset, ret->data + start, range.size, err);
 	if (code)
 		ret->len = start;
@@ -367,7 +368,7 @@ static int read_sections(struct perf_file *f, struct err *err)
 	code = check_sections(f, err);
 	for (i = 0; i < ARRAY_SIZE(sections) && !code; i++) {
 		if (has_feature(f, sections[i].bit))
-			code = read_section(f, &sections[i], &f->sections[n_kept], err);
+			code = read_file_section(f, &sections[i], &f->sections[n_kept], err);
 		n_kept += sections[i].keep;
 	}
 	for (i = 0; i < f->info.n_events && !code; i++)
@@ -398,7 +399,7 @@ static bool range_is_in_file(const struct perf_file *f, const struct file_range 
 	return r->offset <= size && r->size <= size - r->offset;
 }
 
-static int check_magic(const struct perf_file *f, const struct file_header *h, struct err *err)
+static int check_file_magic(const struct perf_file *f, const struct file_header *h, struct err *err)
 {
 	if (!memcmp(h->magic, "2ELIFREP", 8))
 		return err_set(err, -EINVAL,
@@ -417,7 +418,7 @@ static int check_magic(const struct perf_file *f, const struct file_header *h, s
 	return 0;
 }
 
-static int check_header(const struct perf_file *f, struct err *err)
+static int check_file_header(const struct perf_file *f, struct err *err)
 {
 	const struct file_header *h = &f->header;
 
@@ -448,9 +449,9 @@ static int read_header(struct perf_file *f, struct err *err)
 		return err_set(err, -EINVAL, "%s: not a perf.data file: %" PRIu64 " bytes", f->path,
 			       block_file__size(f->file));
 	code = block_file__read(f->file, 0, &f->header, PIPE_HEADER_SIZE, err) ?:
-	    check_magic(f, &f->header, err) ?:
+	    check_file_magic(f, &f->header, err) ?:
 	    block_file__read(f->file, 0, &f->header, sizeof(f->header), err);
-	return code ?: check_header(f, err);
+	return code ?: check_file_header(f, err);
 }
 
 /* Read the ids of event @i, at @r in the file. */
@@ -470,7 +471,7 @@ static int read_ids(struct perf_file *f, uint32_t i, uint64_t attr_off, const st
 		return 0;
 	ids = reallocarray(f->ids, f->n_ids + n, sizeof(*ids));
 	if (!ids)
-		return out_of_memory(f, err);
+		return file_out_of_memory(f, err);
 	f->ids = ids;
 	for (k = 0; k < n; k++) {
 		code = block_file__read(f->file, r->offset + k * sizeof(uint64_t),
@@ -562,7 +563,7 @@ static int read_attrs(struct perf_file *f, struct err *err)
 	f->events = calloc(n, sizeof(*f->events));
 	f->names = calloc(n, sizeof(*f->names));
 	if (!f->events || !f->names)
-		return out_of_memory(f, err);
+		return file_out_of_memory(f, err);
 	f->info.events = f->events;
 	f->info.n_events = n;
 	for (i = 0; i < n; i++) {

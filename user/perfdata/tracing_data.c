@@ -71,7 +71,7 @@ static int add_header_page(struct buf *b, const struct buf *known)
 	return err;
 }
 
-static int add_name(struct buf *b, const char *name)
+static int add_tracing_name(struct buf *b, const char *name)
 {
 	return buf__add(b, name, strlen(name) + 1);
 }
@@ -118,7 +118,7 @@ static int add_systems(struct buf *b, const struct perfdata_attr **v, size_t n)
 		const struct perfdata_format *f = v[i]->format;
 
 		if (!i || strcmp(f->system, v[i - 1]->format->system)) {
-			err = add_name(b, f->system);
+			err = add_tracing_name(b, f->system);
 			if (err)
 				break;
 			at_events = b->len;
@@ -153,9 +153,9 @@ int tracing_data__encode(const struct perfdata_tracing *t, const struct perfdata
 		return -ENOMEM;
 	if (!n)
 		return -ENOENT;
-	return add_preamble(b) ?: add_name(b, "header_page") ?:
+	return add_preamble(b) ?: add_tracing_name(b, "header_page") ?:
 	       add_header_page(b, &t->header_page) ?:
-	       add_name(b, "header_event") ?:
+	       add_tracing_name(b, "header_event") ?:
 	       add_sized(b, t->header_event.data, t->header_event.len) ?:
 	       encode__u32(b, 0) /* formats of ftrace itself */ ?: add_systems(b, v, n) ?:
 	       encode__u32(b, 0) /* kallsyms, no longer kept */ ?:

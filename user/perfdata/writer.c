@@ -320,8 +320,8 @@ static int encode_features(struct perfdata_writer *w, const struct perfdata_feat
 	return n;
 }
 
-static int write_features(struct perfdata_writer *w, const struct perfdata_features *f,
-			  struct err *err)
+static int write_feature_sections(struct perfdata_writer *w, const struct perfdata_features *f,
+				  struct err *err)
 {
 	struct file_range table[HEADER_BITS];
 	struct buf bodies = { 0 };
@@ -450,7 +450,7 @@ int perfdata__finish(struct perfdata_writer *w, const struct perfdata_features *
 		return writer_broken(w, code);
 	init_header(w);
 	w->header.data.size = out_file__size(&w->out) - w->header.data.offset;
-	code = write_features(w, &features, err);
+	code = write_feature_sections(w, &features, err);
 	code = code ?: out_file__flush(&w->out, err);
 	code = code ?: write_header(w, err);
 	code = code ?: out_file__sync(&w->out, err);

@@ -138,7 +138,7 @@ static int fill_request(struct proxy_request *r, const char *name, char *const *
 }
 
 /* Wait for its first message. */
-static int wait_for_ready(struct proxy *x)
+static int wait_for_proxy(struct proxy *x)
 {
 	struct pollfd pfd = { .fd = x->sock, .events = POLLIN };
 	uint64_t until = now_ns() + START_MS * NSEC_PER_MSEC;
@@ -169,7 +169,7 @@ static int spawn_proxy(struct proxies *p, struct proxy *x, char *const *command,
 	x->sock = socks[0];
 	code = channel__send(p->sock, r, sizeof(*r), (int[]){ socks[1], dir }, 2, 0);
 	close(socks[1]);
-	code = code ?: wait_for_ready(x);
+	code = code ?: wait_for_proxy(x);
 	if (!code && epoll_ctl(p->epoll, EPOLL_CTL_ADD, x->sock, &ev) < 0)
 		code = -errno;
 	return code;

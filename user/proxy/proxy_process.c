@@ -64,7 +64,7 @@ static void exec_command(const struct proxy_request *r, int dir, int go)
 	_exit(127);
 }
 
-static int fork_command(struct proxy_process *p, const struct proxy_request *r)
+static int fork_session_command(struct proxy_process *p, const struct proxy_request *r)
 {
 	int fds[2];
 
@@ -162,7 +162,7 @@ static int open_fifo(struct proxy_process *p, const char *name)
 	return -1;
 }
 
-static void start_command(struct proxy_process *p)
+static void start_session_command(struct proxy_process *p)
 {
 	if (p->output >= 0)
 		return;
@@ -217,7 +217,7 @@ static void obey_line(struct proxy_process *p, const char *line)
  * A command ends at a newline, at a NUL, or at the end of one write: those of perf daemon have no
  * newline.
  */
-static void read_control(struct proxy_process *p)
+static void read_control_fifo(struct proxy_process *p)
 {
 	char line[LINE_MAX_LEN], c;
 	size_t len = 0;
@@ -267,7 +267,7 @@ static void on_child(struct proxy_process *p)
 	send_to_daemon(p, PROXY_EXITED, why);
 }
 
-static void on_signal(struct proxy_process *p)
+static void on_proxy_signal(struct proxy_process *p)
 {
 	struct signalfd_siginfo si;
 
@@ -281,7 +281,7 @@ static void on_signal(struct proxy_process *p)
 		send_to_daemon(p, PROXY_STOP, si.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM");
 }
 
-static void on_message(struct proxy_process *p)
+static void on_daemon_message(struct proxy_process *p)
 {
 	struct proxy_message m;
 	size_t n_fds;
@@ -293,7 +293,7 @@ static void on_message(struct proxy_process *p)
 		end_process(p); /* the daemon is gone */
 	((char *)&m)[n - 1] = '\0';
 	if (m.op == PROXY_GO)
-		start_command(p);
+		start_session_command(p);
 	else if (m.op == PROXY_SAY)
 		write_output(p, m.text);
 	else if (m.op == PROXY_ACK)
@@ -302,7 +302,7 @@ static void on_message(struct proxy_process *p)
 		end_process(p);
 }
 
-static int open_signals(void)
+static int open_proxy_signals(void)
 {
 	static const int taken[] = { SIGUSR2, SIGTERM, SIGINT, SIGCHLD };
 	sigset_t set;
@@ -331,8 +331,8 @@ static _Noreturn void proxy_process__run(const struct proxy_request *r, int sock
 	};
 	struct proxy_message ready = { .op = PROXY_READY, .pid = getpid() };
 
-	p.signals = open_signals();
-	if (p.signals < 0 || fork_command(&p, r))
+	p.signals = open_proxy_signals();
+	if (p.signals < 0 || fork_session_command(&p, r))
 		_exit(1);
 	ready.command_pid = p.command;
 	if (channel__send(sock, &ready, offsetof(struct proxy_message, text) + 1, NULL, 0, 0))
@@ -345,11 +345,11 @@ static _Noreturn void proxy_process__run(const struct proxy_request *r, int sock
 		if (poll(v, ARRAY_SIZE(v), -1) < 0)
 			continue;
 		if (v[1].revents)
-			on_signal(&p);
+			on_proxy_signal(&p);
 		if (v[2].revents)
-			read_control(&p);
+			read_control_fifo(&p);
 		if (v[0].revents)
-			on_message(&p);
+			on_daemon_message(&p);
 	}
 }
 

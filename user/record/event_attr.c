@@ -89,7 +89,7 @@ static const char *const flags[] = {
 	"sigtrap",
 };
 
-static int add_number(struct buf *b, const char *name, uint64_t value, bool hex)
+static int add_attr_number(struct buf *b, const char *name, uint64_t value, bool hex)
 {
 	if (!value)
 		return 0;
@@ -121,7 +121,8 @@ static int add_flags(struct buf *b, const struct perf_event_attr *attr)
 	       sizeof(bits));
 	for (size_t i = 0; i < ARRAY_SIZE(flags) && !err; i++) {
 		if (flags[i])
-			err = add_number(b, flags[i], bits >> i & (i == PRECISE_IP ? 3 : 1), false);
+			err = add_attr_number(b, flags[i], bits >> i & (i == PRECISE_IP ? 3 : 1),
+					      false);
 	}
 	return err;
 }
@@ -129,11 +130,13 @@ static int add_flags(struct buf *b, const struct perf_event_attr *attr)
 int attr_text__format(const struct perf_event_attr *attr, struct buf *ret)
 {
 	struct buf b = { 0 };
-	int err = add_number(&b, "type", attr->type, false);
+	int err = add_attr_number(&b, "type", attr->type, false);
 
-	err = err ?: add_number(&b, "size", attr->size, false);
-	err = err ?: add_number(&b, "config", attr->config, true);
-	err = err ?: add_number(&b, "{ sample_period, sample_freq }", attr->sample_period, false);
+	err = err ?: add_attr_number(&b, "size", attr->size, false);
+	err = err ?: add_attr_number(&b, "config", attr->config, true);
+	err = err
+		      ?: add_attr_number(&b, "{ sample_period, sample_freq }", attr->sample_period,
+					 false);
 	err = err
 		      ?: add_bits(&b, "sample_type", attr->sample_type, sample_types,
 				  ARRAY_SIZE(sample_types));
@@ -142,19 +145,19 @@ int attr_text__format(const struct perf_event_attr *attr, struct buf *ret)
 				  ARRAY_SIZE(read_formats));
 	err = err ?: add_flags(&b, attr);
 	err = err
-		      ?: add_number(&b, "{ wakeup_events, wakeup_watermark }", attr->wakeup_events,
-				    false);
-	err = err ?: add_number(&b, "bp_type", attr->bp_type, false);
-	err = err ?: add_number(&b, "{ bp_addr, config1 }", attr->config1, true);
-	err = err ?: add_number(&b, "{ bp_len, config2 }", attr->config2, true);
+		      ?: add_attr_number(&b, "{ wakeup_events, wakeup_watermark }",
+					 attr->wakeup_events, false);
+	err = err ?: add_attr_number(&b, "bp_type", attr->bp_type, false);
+	err = err ?: add_attr_number(&b, "{ bp_addr, config1 }", attr->config1, true);
+	err = err ?: add_attr_number(&b, "{ bp_len, config2 }", attr->config2, true);
 	err = err
 		      ?: add_bits(&b, "branch_sample_type", attr->branch_sample_type, branch_types,
 				  ARRAY_SIZE(branch_types));
-	err = err ?: add_number(&b, "sample_regs_user", attr->sample_regs_user, true);
-	err = err ?: add_number(&b, "sample_stack_user", attr->sample_stack_user, false);
-	err = err ?: add_number(&b, "clockid", attr->clockid, false);
-	err = err ?: add_number(&b, "sample_regs_intr", attr->sample_regs_intr, true);
-	err = err ?: add_number(&b, "sample_max_stack", attr->sample_max_stack, false);
+	err = err ?: add_attr_number(&b, "sample_regs_user", attr->sample_regs_user, true);
+	err = err ?: add_attr_number(&b, "sample_stack_user", attr->sample_stack_user, false);
+	err = err ?: add_attr_number(&b, "clockid", attr->clockid, false);
+	err = err ?: add_attr_number(&b, "sample_regs_intr", attr->sample_regs_intr, true);
+	err = err ?: add_attr_number(&b, "sample_max_stack", attr->sample_max_stack, false);
 	err = err ?: buf__add(ret, b.data ?: "", b.len);
 	buf__free(&b);
 	return err;
@@ -208,7 +211,7 @@ static void set_sampling(const struct event_spec *spec, const struct sampling *s
 }
 
 /* Add data addresses. */
-static void set_address(struct perf_event_attr *a)
+static void set_attr_address(struct perf_event_attr *a)
 {
 	a->sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC;
 }
@@ -228,7 +231,7 @@ static void add_callchain(const struct event_spec *spec, const struct record_opt
 	}
 	if (mode != CALL_GRAPH_DWARF)
 		return;
-	set_address(a);
+	set_attr_address(a);
 	if (!is_function_tracer(spec)) {
 		a->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 		a->sample_regs_user |= o->user_regs ? REGISTERS_MINIMAL : REGISTERS_ALL;
@@ -294,7 +297,7 @@ static void set_sample_fields(const struct event_spec *spec, const struct record
 			a->sample_type |= fields[i].bit;
 	}
 	if (o->sample_addr)
-		set_address(a);
+		set_attr_address(a);
 	if (o->intr_regs && !is_dummy(a)) {
 		a->sample_type |= PERF_SAMPLE_REGS_INTR;
 		a->sample_regs_intr = o->intr_regs;

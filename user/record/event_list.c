@@ -67,7 +67,7 @@ static int set_filter(struct resolver *r, struct event *ev)
 }
 
 /* Owns @name and @tp, also on failure. */
-static int add_event(struct resolver *r, char *name, struct tracepoint *tp)
+static int add_resolved_event(struct resolver *r, char *name, struct tracepoint *tp)
 {
 	struct event_list *l = r->list;
 	struct event *v = NULL, *ev;
@@ -95,7 +95,7 @@ static int add_event(struct resolver *r, char *name, struct tracepoint *tp)
 	return set_filter(r, ev);
 }
 
-static int add_tracepoint(const char *system, const char *name, void *arg)
+static int add_matching_tracepoint(const char *system, const char *name, void *arg)
 {
 	struct resolver *r = arg;
 	struct tracepoint *tp;
@@ -106,7 +106,7 @@ static int add_tracepoint(const char *system, const char *name, void *arg)
 		return err;
 	if (asprintf(&shown, "%s:%s", system, name) < 0)
 		shown = NULL;
-	return add_event(r, shown, tp);
+	return add_resolved_event(r, shown, tp);
 }
 
 static void free_event_names(char **names)
@@ -123,7 +123,7 @@ static bool is_of_probes(const char *system)
 	       !strncmp(system, "sdt_", 4);
 }
 
-static int unknown_tracepoint(struct resolver *r)
+static int unknown_event_tracepoint(struct resolver *r)
 {
 	const char *near = NULL, *text = r->item->text;
 	size_t system_len = strlen(r->spec->system), len = system_len + 1 + strlen(r->spec->event);
@@ -170,13 +170,14 @@ static int resolve_tracepoints(struct resolver *r)
 				    "mount -t tracefs nodev /sys/kernel/tracing");
 	r->err.msg[0] = '\0';
 	if (glob)
-		err = tracefs__glob(r->tracefs, spec->system, spec->event, add_tracepoint, r);
+		err = tracefs__glob(r->tracefs, spec->system, spec->event, add_matching_tracepoint,
+				    r);
 	else
-		err = add_tracepoint(spec->system, spec->event, r);
+		err = add_matching_tracepoint(spec->system, spec->event, r);
 	if (!err || err == -ENOMEM || r->bad_filter == r->item)
 		return err;
 	if (err == -ENOENT && !glob)
-		return unknown_tracepoint(r);
+		return unknown_event_tracepoint(r);
 	if (err == -ENOENT && !r->err.msg[0])
 		return diags__error(r->d, r->src, r->item->span,
 				    "no tracepoint of this kernel matches '%s:%s'", spec->system,
@@ -186,7 +187,7 @@ static int resolve_tracepoints(struct resolver *r)
 }
 
 /* The kernel rejects values above its limits only when the event is opened. */
-static int check_limits(struct resolver *r, struct event_spec *spec)
+static int check_event_limits(struct resolver *r, struct event_spec *spec)
 {
 	if (spec->max_stack > r->stack_limit)
 		return diags__error(r->d, r->src, spec->max_stack_span,
@@ -209,12 +210,12 @@ static int resolve_event(struct resolver *r, const struct event_item *item, bool
 	struct event_spec spec;
 	int err = event_spec__parse(item, r->modifiers, r->src, r->d, &spec);
 
-	err = err ?: check_limits(r, &spec);
+	err = err ?: check_event_limits(r, &spec);
 	if (!err) {
 		r->item = item;
 		r->spec = &spec;
 		err = spec.system ? resolve_tracepoints(r)
-				  : add_event(r, TAKE_PTR(spec.name), NULL);
+				  : add_resolved_event(r, TAKE_PTR(spec.name), NULL);
 		*ret_read = spec.read_group;
 	}
 	event_spec__free(&spec);
@@ -278,7 +279,7 @@ static int resolve_item(struct resolver *r, const struct event_item *item)
 /*
  * As in perf: one cgroup is for all events before -G. Of several, the n-th is for the n-th event.
  */
-static int set_cgroups(struct resolver *r)
+static int set_event_cgroups(struct resolver *r)
 {
 	const struct option_items *cgroups = &r->opts->cgroups;
 	struct event_list *l = r->list;
@@ -349,7 +350,7 @@ static int add_off_cpu(struct resolver *r)
 		return 0;
 	r->item = &item;
 	r->spec = &spec;
-	err = add_event(r, strdup(OFF_CPU_EVENT), NULL);
+	err = add_resolved_event(r, strdup(OFF_CPU_EVENT), NULL);
 	if (err)
 		return err;
 	ev = &r->list->v[r->list->n - 1];
@@ -372,7 +373,7 @@ static int resolve_items(struct resolver *r)
 			r->n_of_cgroups = r->list->n;
 	}
 	if (err != -ENOMEM)
-		err = set_cgroups(r);
+		err = set_event_cgroups(r);
 	r->list->data_maps = o->sample_addr;
 	if (o->group && r->list->n)
 		make_group(r, 0, false);

@@ -130,7 +130,7 @@ static int open_cpu_clock(struct event *ev, const struct place *at, const char *
 }
 
 /* EINVAL has many causes: does the kernel lack what every event of frbpf uses? */
-static bool kernel_too_old(void)
+static bool perf_too_old(void)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -173,7 +173,7 @@ static const struct {
 /* Find the reason for EINVAL, which has many causes. */
 static const char *explain_invalid(const struct event *ev)
 {
-	if (kernel_too_old())
+	if (perf_too_old())
 		return "this kernel is too old: clockid and overwritable rings need 4.7";
 	if (ev->attr.type == PERF_TYPE_TRACEPOINT)
 		return "the kernel does not give this tracepoint to perf (of the system ftrace, "
@@ -182,7 +182,7 @@ static const char *explain_invalid(const struct event *ev)
 	return "the PMU refuses these settings: can it sample, and is the config right?";
 }
 
-static int explain_failure(const struct event *ev, int cpu, int error, struct err *err)
+static int explain_open_failure(const struct event *ev, int cpu, int error, struct err *err)
 {
 	const char *text = strerror(-error);
 	struct rlimit files = { 0 };
@@ -219,7 +219,7 @@ static int open_at(struct event *ev, const struct place *at, struct err *err,
 
 	if (ev->cycles_fallback && no_such_event(fd))
 		fd = open_cpu_clock(ev, at, ret_notice);
-	return fd >= 0 ? fd : explain_failure(ev, at->cpu, fd, err);
+	return fd >= 0 ? fd : explain_open_failure(ev, at->cpu, fd, err);
 }
 
 int event__open(struct event *ev, int cpu, struct err *err, const char **ret_notice)

@@ -168,7 +168,7 @@ static bool raw_config(struct part s, uint64_t *ret)
 	return true;
 }
 
-static bool parse_number(struct part s, uint64_t *ret)
+static bool parse_term_number(struct part s, uint64_t *ret)
 {
 	const char *why;
 
@@ -276,7 +276,7 @@ static int parse_two_parts(struct event_parser *p, struct part first, struct par
 	char near[64];
 	int err;
 
-	if (parse_number(first, &type) && parse_number(second, &config)) {
+	if (parse_term_number(first, &type) && parse_term_number(second, &config)) {
 		if (type > UINT32_MAX || type == PERF_TYPE_TRACEPOINT ||
 		    type == PERF_TYPE_BREAKPOINT)
 			return PART_ERROR(p, first,

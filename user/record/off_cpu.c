@@ -65,7 +65,7 @@ uint64_t event__file_fields(const struct event *ev)
 }
 
 /* Copy the frames with perf's marks before each part. Returns their number. */
-static uint64_t take_frames(const struct frbpf_off_cpu *r, uint64_t *ips)
+static uint64_t take_off_cpu_frames(const struct frbpf_off_cpu *r, uint64_t *ips)
 {
 	uint64_t n = 0;
 
@@ -92,7 +92,7 @@ static void fill_sample(struct off_cpu_sample *s, const struct frbpf_off_cpu *r)
 	s->tid = r->tid;
 	s->period = r->ns;
 	s->header.misc = r->n_user ? PERF_RECORD_MISC_USER : PERF_RECORD_MISC_KERNEL;
-	s->n_ips = take_frames(r, ips);
+	s->n_ips = take_off_cpu_frames(r, ips);
 	s->ip = 0;
 	if (s->n_ips) /* the innermost function of the program, as perf has it */
 		s->ip = r->n_user ? ips[s->n_ips - r->n_user] : ips[1];

@@ -57,7 +57,8 @@ static int take_value(struct option_parser *p, const struct hit *h, struct optio
 	return 0;
 }
 
-static int check_use(struct option_parser *p, const struct hit *h, const struct option_value *v)
+static int check_option_use(struct option_parser *p, const struct hit *h,
+			    const struct option_value *v)
 {
 	const struct perf_option *o = h->option;
 
@@ -77,7 +78,7 @@ static int apply_option(struct option_parser *p, const struct hit *h)
 	struct option_value v;
 	int err = take_value(p, h, &v);
 
-	err = err ?: check_use(p, h, &v);
+	err = err ?: check_option_use(p, h, &v);
 	if (!err && o->set)
 		err = o->set(p, &v);
 	if (err)
@@ -119,7 +120,7 @@ static int read_letters(struct option_parser *p, const struct word *w)
 	return 0;
 }
 
-static bool starts_with(const char *s, const char *prefix, size_t len)
+static bool option_starts_with(const char *s, const char *prefix, size_t len)
 {
 	return !strncmp(s, prefix, len);
 }
@@ -132,17 +133,18 @@ enum match { MATCH_NOT, MATCH_PREFIX, MATCH_EXACT };
  */
 static enum match match_name(const char *name, const char *arg, size_t len, bool *ret_unset)
 {
-	bool own_no = starts_with(name, "no-", 3); /* --no-buildid is negated by --buildid */
+	bool own_no = option_starts_with(name, "no-", 3); /* --no-buildid is negated by --buildid */
 
 	*ret_unset = false;
-	if (starts_with(name, arg, len))
+	if (option_starts_with(name, arg, len))
 		return name[len] ? MATCH_PREFIX : MATCH_EXACT;
 	*ret_unset = true;
-	if (own_no && starts_with(name + 3, arg, len))
+	if (own_no && option_starts_with(name + 3, arg, len))
 		return name[3 + len] ? MATCH_PREFIX : MATCH_EXACT;
-	if (len <= 3 && starts_with("no-", arg, len))
+	if (len <= 3 && option_starts_with("no-", arg, len))
 		return MATCH_PREFIX;
-	if (len > 3 && starts_with(arg, "no-", 3) && starts_with(name, arg + 3, len - 3))
+	if (len > 3 && option_starts_with(arg, "no-", 3) &&
+	    option_starts_with(name, arg + 3, len - 3))
 		return name[len - 3] ? MATCH_PREFIX : MATCH_EXACT;
 	return MATCH_NOT;
 }
@@ -169,7 +171,7 @@ static int unknown_name(struct option_parser *p, const char *arg, size_t len, st
 static void show_long(struct hit *h)
 {
 	const char *name = h->option->name;
-	bool own_no = starts_with(name, "no-", 3);
+	bool own_no = option_starts_with(name, "no-", 3);
 
 	if (h->unset && own_no)
 		name += 3;
@@ -208,7 +210,7 @@ static int long_option(struct option_parser *p, const struct word *w)
 }
 
 /* Take the rest of the line as the command. */
-static int take_command(struct option_parser *p)
+static int take_option_command(struct option_parser *p)
 {
 	size_t n = p->words.n - p->next;
 	char **v = calloc(n + 1, sizeof(*v));
@@ -239,7 +241,7 @@ static int parse_words(struct option_parser *p)
 			break;
 		if (is_end || w->text[0] != '-' || w->len < 2) {
 			p->next -= !is_end;
-			err = take_command(p);
+			err = take_option_command(p);
 			break;
 		}
 		err = w->text[1] == '-' ? long_option(p, w) : read_letters(p, w);
@@ -285,7 +287,7 @@ static void check_latency(struct option_parser *p)
 }
 
 /* As target__validate() in tools/perf/util/target.c. */
-static void check_target(struct option_parser *p)
+static void check_option_target(struct option_parser *p)
 {
 	struct record_opts *o = p->opts;
 	const char *by = o->pids.n ? "-p" : o->tids.n ? "-t" : o->users.n ? "-u" : NULL;
@@ -325,7 +327,7 @@ int record_opts__parse_damaged(const struct source_text *src, struct span span, 
 	if (!err) {
 		check_together(&p);
 		check_latency(&p);
-		check_target(&p);
+		check_option_target(&p);
 	}
 	if (!err && d->out_of_memory)
 		err = -ENOMEM;

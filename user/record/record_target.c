@@ -139,8 +139,8 @@ static bool has_cpu(const int *cpus, size_t n, int cpu)
 }
 
 /* Parse "2-4"; all of them must be online. */
-static int add_range(const struct option_item *item, const int *online, size_t n,
-		     const struct source_text *src, struct diags *d, bool *wanted)
+static int add_cpu_range(const struct option_item *item, const int *online, size_t n,
+			 const struct source_text *src, struct diags *d, bool *wanted)
 {
 	char *end;
 	int from = strtol(item->text, &end, 10), to = *end ? atoi(end + 1) : from;
@@ -172,7 +172,7 @@ static int take_cpus(const struct option_items *items, const struct source_text 
 	if (!wanted || !t->cpus)
 		return -ENOMEM;
 	for (size_t i = 0; !err && i < items->n; i++)
-		err = add_range(&items->v[i], online, n, src, d, wanted);
+		err = add_cpu_range(&items->v[i], online, n, src, d, wanted);
 	for (size_t i = 0; i < n; i++) {
 		if (wanted[i])
 			t->cpus[t->n_cpus++] = online[i];

@@ -82,8 +82,8 @@ static void reopened__free(struct reopened *r)
 	free(r->aliases);
 }
 
-static int open_event(struct session *s, size_t e, const struct session_cpu *c, struct reopened *r,
-		      struct err *err)
+static int reopen_session_event(struct session *s, size_t e, const struct session_cpu *c,
+				struct reopened *r, struct err *err)
 {
 	struct event ev = s->events->v[e]; /* attributes that the kernel accepted before */
 
@@ -128,7 +128,7 @@ static int reopen_events(struct session *s, const struct session_cpu *c, struct 
 	if (code && !err->msg[0])
 		err_set(err, code, "CPU %d: %s", c->cpu, strerror(-code));
 	for (size_t e = 0; code >= 0 && e < r->n; e++)
-		code = open_event(s, e, c, r, err);
+		code = reopen_session_event(s, e, c, r, err);
 	if (code >= 0 && s->plain)
 		code = send_tracking(s, c, r, err);
 	if (code < 0)
@@ -337,7 +337,7 @@ static int check_ring_room(const struct session *s, uint64_t max, struct err *er
 }
 
 /* Add a CPU that was never online while the session recorded. */
-static int add_cpu(struct session *s, int cpu, uint64_t max, struct err *err)
+static int add_session_cpu(struct session *s, int cpu, uint64_t max, struct err *err)
 {
 	struct session_cpu *c = &s->cpus[s->n_cpus], *spare = find_spare(s, cpu);
 	size_t ring_bytes = s->cpus[0].ring.size;
@@ -359,7 +359,7 @@ static int add_cpu(struct session *s, int cpu, uint64_t max, struct err *err)
 	return code;
 }
 
-static int follow_cpu(struct session *s, int cpu, uint64_t max, struct err *err)
+static int follow_session_cpu(struct session *s, int cpu, uint64_t max, struct err *err)
 {
 	uint64_t gone;
 	bool recorded;
@@ -386,7 +386,7 @@ static int follow_cpu(struct session *s, int cpu, uint64_t max, struct err *err)
 			"CPU %d is not recorded: it was not there when the threads' events were "
 			"opened",
 			cpu);
-	code = add_cpu(s, cpu, max, err);
+	code = add_session_cpu(s, cpu, max, err);
 	return code ?: 1;
 }
 
@@ -408,7 +408,7 @@ int session__follow_cpus(struct session *s, const int *online, size_t n, uint64_
 	int count = 0, failed = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		int code = follow_cpu(s, online[i], max, err);
+		int code = follow_session_cpu(s, online[i], max, err);
 
 		if (code < 0 && code != -ENODEV) /* -ENODEV: off line again */
 			failed = code;

@@ -90,7 +90,7 @@ int session_delay__keep(struct session *s, const struct record_target *target)
 }
 
 /* Wait until @ns. False: the thread shall stop. */
-static bool wait_until(struct session_delay *d, uint64_t ns)
+static bool wait_until_switch(struct session_delay *d, uint64_t ns)
 {
 	struct timespec at = { .tv_sec = ns / NSEC_PER_SEC, .tv_nsec = ns % NSEC_PER_SEC };
 	bool stopped;
@@ -111,10 +111,10 @@ static void *delay_thread(void *arg)
 	for (size_t i = 0; i < s->target.n_delay; i++) {
 		const struct delay_range *r = &s->target.delay[i];
 
-		if (!wait_until(s->delay, begun + r->from))
+		if (!wait_until_switch(s->delay, begun + r->from))
 			return NULL;
 		session__switch(s, NULL, true);
-		if (r->to == UINT64_MAX || !wait_until(s->delay, begun + r->to))
+		if (r->to == UINT64_MAX || !wait_until_switch(s->delay, begun + r->to))
 			return NULL;
 		session__switch(s, NULL, false);
 	}

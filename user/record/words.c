@@ -11,7 +11,7 @@ struct splitter {
 	struct word *word; /* the current word; NULL between words */
 };
 
-static bool is_blank(char c)
+static bool is_word_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f';
 }
@@ -61,7 +61,7 @@ static void end_word(struct splitter *s)
 }
 
 /* Read from after the opening quote to after the closing one. */
-static int read_quoted(struct splitter *s, char quote, struct diags *d)
+static int read_quoted_word(struct splitter *s, char quote, struct diags *d)
 {
 	const char *text = s->src->text;
 	uint32_t open = s->pos - 1;
@@ -91,11 +91,11 @@ static int one_word(struct splitter *s, struct diags *d)
 	const char *text = s->src->text;
 	int err;
 
-	while (s->pos < s->end && !is_blank(text[s->pos]) && !at_continuation(s)) {
+	while (s->pos < s->end && !is_word_blank(text[s->pos]) && !at_continuation(s)) {
 		char c = text[s->pos++];
 
 		if (c == '\'' || c == '"') {
-			err = read_quoted(s, c, d);
+			err = read_quoted_word(s, c, d);
 			if (err)
 				return err;
 			continue;
@@ -128,7 +128,7 @@ int words__split(const struct source_text *src, struct span span, struct diags *
 	s.pos = span.off;
 	s.end = span.off + span.len;
 	for (;;) {
-		while (s.pos < s.end && (is_blank(src->text[s.pos]) || at_continuation(&s)))
+		while (s.pos < s.end && (is_word_blank(src->text[s.pos]) || at_continuation(&s)))
 			s.pos += at_continuation(&s) ? 2 : 1;
 		if (s.pos == s.end)
 			return 0;

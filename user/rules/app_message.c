@@ -18,7 +18,7 @@ static int message_fails(struct reader *r, size_t at, const char *why)
 	return -EINVAL;
 }
 
-static bool is_blank(char c)
+static bool is_message_blank(char c)
 {
 	return c == ' ' || c == '\t';
 }
@@ -28,7 +28,7 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool is_name_char(char c)
+static bool is_message_key_char(char c)
 {
 	return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '.';
 }
@@ -37,7 +37,7 @@ static size_t name_length(const char *s, size_t len)
 {
 	size_t n = 0;
 
-	while (n < len && is_name_char(s[n]))
+	while (n < len && is_message_key_char(s[n]))
 		n++;
 	return n;
 }
@@ -68,9 +68,9 @@ static int check_bytes(struct reader *r)
 	return 0;
 }
 
-static void skip_blanks(struct reader *r)
+static void skip_message_blanks(struct reader *r)
 {
-	while (r->pos < r->len && is_blank(r->s[r->pos]))
+	while (r->pos < r->len && is_message_blank(r->s[r->pos]))
 		r->pos++;
 }
 
@@ -78,7 +78,7 @@ static size_t message_word_length(const struct reader *r)
 {
 	size_t n = 0;
 
-	while (r->pos + n < r->len && !is_blank(r->s[r->pos + n]))
+	while (r->pos + n < r->len && !is_message_blank(r->s[r->pos + n]))
 		n++;
 	return n;
 }
@@ -126,7 +126,7 @@ struct value {
 	size_t len;
 };
 
-static int read_quoted(struct reader *r, struct value *v)
+static int read_quoted_value(struct reader *r, struct value *v)
 {
 	size_t start = r->pos++;
 
@@ -146,7 +146,7 @@ static int read_quoted(struct reader *r, struct value *v)
 	if (r->pos >= r->len)
 		return message_fails(r, start, "the closing '\"' is missing");
 	r->pos++;
-	if (r->pos < r->len && !is_blank(r->s[r->pos]))
+	if (r->pos < r->len && !is_message_blank(r->s[r->pos]))
 		return message_fails(r, r->pos, "a blank is missing after the '\"'");
 	return 0;
 }
@@ -164,7 +164,7 @@ static int read_bare(struct reader *r, struct value *v)
 }
 
 /* Get a number, or ns of a duration; 0: neither, or too large. */
-static int64_t number_of(const char *s, size_t len)
+static int64_t message_number(const char *s, size_t len)
 {
 	bool minus = len && s[0] == '-';
 	uint64_t n = 0;
@@ -199,11 +199,11 @@ static int read_arg(struct reader *r, struct app_message *m)
 	if (app_message__arg(m, arg->key))
 		return message_fails(r, start, "this key appears twice");
 	r->pos = start + n + 1;
-	err = r->pos < r->len && r->s[r->pos] == '"' ? read_quoted(r, &v) : read_bare(r, &v);
+	err = r->pos < r->len && r->s[r->pos] == '"' ? read_quoted_value(r, &v) : read_bare(r, &v);
 	if (err)
 		return err;
 	memcpy(arg->text, v.text, v.len < sizeof(arg->text) ? v.len : sizeof(arg->text) - 1);
-	arg->number = number_of(v.text, v.len);
+	arg->number = message_number(v.text, v.len);
 	m->n_args++;
 	return 0;
 }
@@ -214,14 +214,14 @@ static int read_message(struct reader *r, struct app_message *m)
 
 	m->n_args = 0;
 	m->duration = 0;
-	skip_blanks(r);
+	skip_message_blanks(r);
 	err = err ?: read_name(r, m->name);
 	if (err)
 		return err;
-	skip_blanks(r);
+	skip_message_blanks(r);
 	if (!memchr(r->s + r->pos, '=', message_word_length(r)) && r->pos < r->len)
 		err = read_duration(r, &m->duration);
-	for (skip_blanks(r); !err && r->pos < r->len; skip_blanks(r))
+	for (skip_message_blanks(r); !err && r->pos < r->len; skip_message_blanks(r))
 		err = read_arg(r, m);
 	return err;
 }

@@ -119,7 +119,7 @@ static int add_section(struct parser *p, char *name, struct span span)
 	return 0;
 }
 
-static int add_entry(struct parser *p, const struct config_entry *e)
+static int add_config_entry(struct parser *p, const struct config_entry *e)
 {
 	struct config_section *s = parser__section(p);
 	struct config_entry **v = s ? &s->entries : &p->config->includes;
@@ -308,7 +308,7 @@ static int parse_entry(struct parser *p)
 		return 0;
 	}
 	e.key = lower_case(p->src, e.key_span);
-	return add_entry(p, &e);
+	return add_config_entry(p, &e);
 }
 
 static void bad_start(struct parser *p)

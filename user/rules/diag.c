@@ -292,7 +292,7 @@ int source_text__make(const char *name, const char *text, struct source_text **r
 	return err;
 }
 
-static int add_piece(struct source_text *src, const char *name, uint32_t off)
+static int add_text_piece(struct source_text *src, const char *name, uint32_t off)
 {
 	struct source_piece *v = reallocarray(src->pieces, src->n_pieces + 1, sizeof(*v));
 
@@ -317,8 +317,8 @@ int source_text__append(struct source_text *src, const char *name, const char *t
 	if (off + len >= INT32_MAX)
 		return -EFBIG;
 	if (!src->n_pieces)
-		err = add_piece(src, src->name, 0);
-	err = err ?: add_piece(src, name, off);
+		err = add_text_piece(src, src->name, 0);
+	err = err ?: add_text_piece(src, name, off);
 	all = err ? NULL : realloc(src->text, off + len + 1);
 	if (!all)
 		return -ENOMEM;
@@ -344,7 +344,7 @@ int source_text__copy(const struct source_text *src, struct source_text **ret)
 	copy->made = src->made;
 	err = copy->name && copy->text ? 0 : -ENOMEM;
 	for (size_t i = 0; i < src->n_pieces && !err; i++) {
-		err = add_piece(copy, src->pieces[i].name, src->pieces[i].off);
+		err = add_text_piece(copy, src->pieces[i].name, src->pieces[i].off);
 		if (!err)
 			copy->pieces[i].for_all = src->pieces[i].for_all;
 	}

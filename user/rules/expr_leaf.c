@@ -40,7 +40,7 @@ static const char *nearest_field(const struct field_scope *scope, const char *s,
 }
 
 /* If the source is unknown, several sources have a field of this name: list it once. */
-static bool is_listed(const struct expr_field_desc *f, enum frbpf_source source)
+static bool field_is_listed(const struct expr_field_desc *f, enum frbpf_source source)
 {
 	for (const struct expr_field_desc *before = expr_fields; before < f; before++) {
 		if (expr_field__is_of(before, source) && !strcmp(before->name, f->name))
@@ -56,14 +56,14 @@ static const char *list_fields(const struct field_scope *scope, char buf[static 
 
 	buf[0] = '\0';
 	for (const struct expr_field_desc *f = expr_fields; f->name && len < LISTED_MAX; f++) {
-		if (expr_field__is_of(f, scope->source) && !is_listed(f, scope->source))
+		if (expr_field__is_of(f, scope->source) && !field_is_listed(f, scope->source))
 			len += snprintf(buf + len, LISTED_MAX - len, " %s", f->name);
 	}
 	return buf;
 }
 
-static int unknown_field(const struct field_scope *scope, const struct source_text *src,
-			 struct span span, struct diags *d)
+static int unknown_expr_field(const struct field_scope *scope, const struct source_text *src,
+			      struct span span, struct diags *d)
 {
 	char all[LISTED_MAX];
 	const char *nearest;
@@ -79,8 +79,8 @@ static int unknown_field(const struct field_scope *scope, const struct source_te
 }
 
 /* Take a name that frbpf does not know: only the owner of the event knows its fields. */
-static int take_arg(const struct field_scope *scope, const struct source_text *src, struct span at,
-		    struct diags *d, uint32_t *ret_slot)
+static int take_field_arg(const struct field_scope *scope, const struct source_text *src,
+			  struct span at, struct diags *d, uint32_t *ret_slot)
 {
 	int i = rule_args__add(scope->args, src->text + at.off, at.len, at);
 
@@ -101,9 +101,9 @@ int field_scope__find(const struct field_scope *scope, const struct source_text 
 
 	*ret = NULL;
 	if (scope->args && (!desc || !expr_field__is_of(desc, scope->source)))
-		return take_arg(scope, src, at, d, ret_slot);
+		return take_field_arg(scope, src, at, d, ret_slot);
 	if (!desc)
-		return unknown_field(scope, src, at, d);
+		return unknown_expr_field(scope, src, at, d);
 	if (!expr_field__is_of(desc, scope->source))
 		return diags__error(d, src, at, "'%s' has no field '%s': use one of%s",
 				    when__source_name(scope->source), desc->name,
@@ -130,7 +130,7 @@ int leaf__field(const struct source_text *src, struct token field, const struct 
 	}
 	desc = expr_field__find(scope, src->text + base.off, base.len);
 	if (!desc)
-		return unknown_field(scope, src, field.span, d);
+		return unknown_expr_field(scope, src, field.span, d);
 	if (desc->of_event)
 		return diags__error(
 			d, src, field.span,
@@ -430,8 +430,8 @@ static int parse_device_number(const struct source_text *src, const struct expr_
 	return 0;
 }
 
-static int parse_number(const struct source_text *src, const struct expr_field_desc *field,
-			struct token value, struct diags *d, __u64 *val)
+static int parse_number_value(const struct source_text *src, const struct expr_field_desc *field,
+			      struct token value, struct diags *d, __u64 *val)
 {
 	const char *s = src->text + value.span.off, *why, *no_size;
 	size_t len = value.span.len;
@@ -552,7 +552,7 @@ int leaf__parse(const struct source_text *src, const struct leaf_field *field, s
 			err = parse_string(src, desc, value, d, leaf.val);
 			break;
 		case EXPR_NUMBER:
-			err = parse_number(src, desc, value, d, leaf.val);
+			err = parse_number_value(src, desc, value, d, leaf.val);
 			break;
 		case EXPR_DURATION:
 			err = parse_duration(src, desc, value, d, leaf.val);

@@ -42,7 +42,7 @@ static struct field_scope scope_of(struct rule_conf *rule)
 	};
 }
 
-static int parse_when(const struct entry_ctx *ctx, void *obj)
+static int parse_when_key(const struct entry_ctx *ctx, void *obj)
 {
 	struct rule_conf *rule = obj;
 
@@ -164,7 +164,7 @@ static int unknown_session(const struct entry_ctx *ctx, struct span word)
 	return -EINVAL;
 }
 
-static int add_session(const struct entry_ctx *ctx, struct rule_conf *rule, struct span word)
+static int add_rule_session(const struct entry_ctx *ctx, struct rule_conf *rule, struct span word)
 {
 	const struct ruleset *rs = ctx->rs;
 	const char *s = ctx->src->text + word.off;
@@ -205,7 +205,7 @@ static int parse_dump(const struct entry_ctx *ctx, void *obj)
 			return diags__error(ctx->d, ctx->src,
 					    (struct span){ word.off, word.off < end },
 					    "the name of a session is expected here");
-		err = add_session(ctx, rule, word);
+		err = add_rule_session(ctx, rule, word);
 		if (err == -ENOMEM)
 			return err;
 		first_err = first_err ?: err;
@@ -220,7 +220,8 @@ static int parse_dump(const struct entry_ctx *ctx, void *obj)
 }
 
 static const struct section_key keys[] = {
-	{ "when", parse_when, "what fires the rule, such as when = runqlat > 20ms", .first = true },
+	{ "when", parse_when_key, "what fires the rule, such as when = runqlat > 20ms",
+	  .first = true },
 	{ "if", parse_if },
 	{ "dump", parse_dump },
 	{ "pre", parse_pre },

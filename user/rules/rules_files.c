@@ -40,8 +40,8 @@ struct included_at {
 	struct span span;
 };
 
-static int read_file(struct reader *r, const struct included *by, const char *path,
-		     const struct included_at *at);
+static int read_rules_file(struct reader *r, const struct included *by, const char *path,
+			   const struct included_at *at);
 
 static int cannot_read(struct reader *r, const char *path, const struct included_at *at, int err)
 {
@@ -113,7 +113,7 @@ static int include_files(struct reader *r, const struct included *f, const struc
 			continue;
 		if (find_file(f->path, name, path, &err))
 			diags__error(r->d, at.src, at.span, "%s", err.msg);
-		else if (read_file(r, f, path, &at) == -ENOMEM)
+		else if (read_rules_file(r, f, path, &at) == -ENOMEM)
 			return -ENOMEM;
 	}
 	return 0;
@@ -170,8 +170,8 @@ static void strip_bom(struct source_text *file)
 	memmove(file->text, file->text + len, file->len + 1);
 }
 
-static int read_file(struct reader *r, const struct included *by, const char *path,
-		     const struct included_at *at)
+static int read_rules_file(struct reader *r, const struct included *by, const char *path,
+			   const struct included_at *at)
 {
 	struct included f = { .by = by, .path = path };
 	struct source_text *file;
@@ -217,7 +217,7 @@ int rules_files__read(const char *list, struct diags *d, struct source_text **re
 		return -ENOMEM;
 	for (char *p = strtok_r(paths, separator, &save); p && !err;
 	     p = strtok_r(NULL, separator, &save))
-		err = read_file(r, NULL, p, &nowhere);
+		err = read_rules_file(r, NULL, p, &nowhere);
 	if (!err && !r->text->text)
 		err = cannot_read(r, list, &nowhere, -ENOENT);
 	if (err)

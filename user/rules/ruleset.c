@@ -36,7 +36,7 @@ struct parser {
 	const struct config_section *daemon; /* the first [daemon] */
 };
 
-static bool starts_with(const char *s, const char *prefix)
+static bool name_starts_with(const char *s, const char *prefix)
 {
 	return !strncmp(s, prefix, strlen(prefix));
 }
@@ -167,7 +167,7 @@ static int parse_session(struct parser *p, const struct config_section *s)
 	return bad ?: err;
 }
 
-static int check_limits(struct parser *p, const struct rule_conf *rule)
+static int check_rule_limits(struct parser *p, const struct rule_conf *rule)
 {
 	const struct ruleset *rs = p->rs;
 	size_t same = 0;
@@ -231,7 +231,7 @@ static int place_args(struct parser *p, struct rule_conf *rule)
 	return 0;
 }
 
-static int parse_rule(struct parser *p, const struct config_section *s)
+static int parse_rule_section(struct parser *p, const struct config_section *s)
 {
 	struct ruleset *rs = p->rs;
 	struct rule_conf rule = { 0 }, *v;
@@ -264,7 +264,7 @@ static int parse_rule(struct parser *p, const struct config_section *s)
 	err = section__apply(&rule_section, s, rs, p->d, v);
 	if (err || s->damaged)
 		return err;
-	err = check_limits(p, v);
+	err = check_rule_limits(p, v);
 	err = err ?: rule_conf__finish(rs, v, p->d);
 	err = err ?: file_scope__add_rule(rs, p->d);
 	if (err > 0)
@@ -323,7 +323,7 @@ static int unknown_section(struct parser *p, const struct config_section *s)
 static bool has_rules(const struct config *c)
 {
 	for (size_t i = 0; i < c->n_sections; i++) {
-		if (starts_with(c->sections[i].name, RULE))
+		if (name_starts_with(c->sections[i].name, RULE))
 			return true;
 	}
 	return false;
@@ -353,16 +353,16 @@ static int parse_sections(struct parser *p)
 
 		if (!strcmp(s->name, "daemon"))
 			err = parse_daemon(p, s);
-		else if (starts_with(s->name, SESSION))
+		else if (name_starts_with(s->name, SESSION))
 			err = parse_session(p, s);
-		else if (!starts_with(s->name, RULE) && !is_perf_section(s->name))
+		else if (!name_starts_with(s->name, RULE) && !is_perf_section(s->name))
 			err = unknown_section(p, s);
 	}
 	if (err != -ENOMEM && !p->d->n_errors && !p->rs->n_sessions && has_rules(c))
 		err = session_conf__add_defaults(p->rs);
 	for (size_t i = 0; i < c->n_sections && err != -ENOMEM; i++) {
-		if (starts_with(c->sections[i].name, RULE))
-			err = parse_rule(p, &c->sections[i]);
+		if (name_starts_with(c->sections[i].name, RULE))
+			err = parse_rule_section(p, &c->sections[i]);
 	}
 	err = err == -ENOMEM ? err : bind_parts(p, 0);
 	return err == -ENOMEM ? err : 0;
@@ -437,8 +437,8 @@ int ruleset__extend(struct ruleset *rs, struct source_text *src, struct diags *d
 	for (size_t i = 0; i < rs->config->n_sections && err != -ENOMEM; i++) {
 		const struct config_section *s = &rs->config->sections[i];
 
-		err = starts_with(s->name, RULE)
-			      ? parse_rule(&p, s)
+		err = name_starts_with(s->name, RULE)
+			      ? parse_rule_section(&p, s)
 			      : diags__error(d, src, s->span,
 					     "only [rule-NAME] sections are allowed here");
 	}

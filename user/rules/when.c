@@ -151,7 +151,8 @@ static int unknown_source(struct when_parser *p, struct span name)
 			    nearest ? "" : ": `frbpf events` lists them");
 }
 
-static const struct when_source_desc *find_source(const struct when_parser *p, struct span name)
+static const struct when_source_desc *find_when_source(const struct when_parser *p,
+						       struct span name)
 {
 	for (const struct when_source_desc *s = when_sources; s->name; s++) {
 		if (text__equals(p->src, name, s->name))
@@ -247,7 +248,7 @@ int when_parser__source(struct when_parser *p, struct when *ret)
 {
 	bool at_rules = when_parser__at_rules(p);
 	struct span name = at_rules ? (struct span){ 0 } : when_parser__word(p);
-	const struct when_source_desc *source = find_source(p, name);
+	const struct when_source_desc *source = find_when_source(p, name);
 
 	enum when_open open = text__equals(p->src, name, "pending")  ? OPEN_PENDING
 			      : text__equals(p->src, name, "absent") ? OPEN_ABSENT

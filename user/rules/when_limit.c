@@ -78,7 +78,7 @@ static int refuse_after_threshold(struct when_parser *p, struct span rest)
 			    "nothing may follow the threshold: put conditions in 'if'");
 }
 
-static int check_threshold(struct when_parser *p, struct span span, uint64_t *ret)
+static int check_limit_threshold(struct when_parser *p, struct span span, uint64_t *ret)
 {
 	if (text__duration(p->src, span, p->d, ret))
 		return -EINVAL;
@@ -96,7 +96,7 @@ static int parse_threshold_duration(struct when_parser *p, uint64_t *ret)
 		return diags__error(p->d, p->src, (struct span){ p->end, 0 },
 				    "a duration is expected after '>', such as 20ms");
 	behind = span_after_duration(p, span);
-	return behind.len ? refuse_after_threshold(p, behind) : check_threshold(p, span, ret);
+	return behind.len ? refuse_after_threshold(p, behind) : check_limit_threshold(p, span, ret);
 }
 
 /* In pending(), the threshold follows the ')'. */
@@ -151,7 +151,7 @@ static int take_least_threshold(struct when_parser *p, uint64_t *ret)
 	if (!word.len)
 		return diags__error(p->d, p->src, when_parser__here(p),
 				    "a duration is expected here, such as 5ms");
-	if (check_threshold(p, word, ret))
+	if (check_limit_threshold(p, word, ret))
 		return -EINVAL;
 	if (!when_parser__at(p, ")"))
 		return diags__error(p->d, p->src, when_parser__here(p), "')' is expected here");

@@ -151,7 +151,7 @@ static int make_target(char **ret, const char *format, ...)
 	return *ret ? 0 : -ENOMEM;
 }
 
-static int check_symbol(struct when_parser *p, struct span symbol)
+static int check_probe_symbol(struct when_parser *p, struct span symbol)
 {
 	if (!symbol.len)
 		return diags__error(p->d, p->src, symbol,
@@ -176,7 +176,7 @@ static int parse_function(struct when_parser *p, struct span source, struct func
 
 	err = err ?: parse_name(p, "the name of a function", ">", &w->symbol);
 	err = err ?: take_offset(p, &w->symbol, &w->at, &w->offset);
-	err = err ?: check_symbol(p, w->symbol);
+	err = err ?: check_probe_symbol(p, w->symbol);
 	if (!err)
 		when_parser__skip_blanks(p);
 	return err;

@@ -34,7 +34,8 @@ static int read_question(json_t *manifest, void *q)
 	return 0;
 }
 
-static bool is_listed(const struct incident_question *v, size_t n, const struct run_incident *inc)
+static bool incident_is_listed(const struct incident_question *v, size_t n,
+			       const struct run_incident *inc)
 {
 	for (size_t i = 0; i < n; i++)
 		if (v[i].inc == inc)
@@ -57,7 +58,7 @@ static size_t incident_why__prepare(struct outcome *o, const struct base_dir *ba
 		struct incident_question *k = &ret[n];
 		struct err err = { 0 };
 
-		if (!t || !t->tid || t->value > t->time || is_listed(ret, n, worst))
+		if (!t || !t->tid || t->value > t->time || incident_is_listed(ret, n, worst))
 			continue;
 		k->inc = &o->incidents[worst - o->incidents];
 		k->q = (struct why_question){ .tid = t->tid,
@@ -70,7 +71,8 @@ static size_t incident_why__prepare(struct outcome *o, const struct base_dir *ba
 	return n;
 }
 
-static int ask_why(const struct outcome *o, const struct incident_question *k, struct why *w)
+static int explain_incident(const struct outcome *o, const struct incident_question *k,
+			    struct why *w)
 {
 	const struct run_incident *inc = k->inc;
 	struct err err = { 0 };
@@ -110,7 +112,7 @@ static void incident_why__find(const struct outcome *o, const struct incident_qu
 
 		if (why__new(&w))
 			return;
-		if (!ask_why(o, &v[i], w) && note_verdict(v[i].inc, w))
+		if (!explain_incident(o, &v[i], w) && note_verdict(v[i].inc, w))
 			log_warn("incident %s: out of memory, it is not explained", v[i].inc->name);
 		why__free(w);
 	}
@@ -205,7 +207,7 @@ static const json_t *json_list_of(const json_t *o, const char *key, size_t max)
 	return json_is_array(list) && json_array_size(list) <= max ? list : NULL;
 }
 
-static int take_frames(const json_t *o, struct run_stack *to)
+static int take_json_frames(const json_t *o, struct run_stack *to)
 {
 	const json_t *list = json_list_of(o, "frames", FRAMES_MAX), *v;
 	int err = list ? 0 : -EBADMSG;
@@ -227,7 +229,7 @@ static int take_frames(const json_t *o, struct run_stack *to)
 	return err;
 }
 
-static double percent_of(const json_t *o, const char *key)
+static double json_percent(const json_t *o, const char *key)
 {
 	double v = json_number_value(json_object_get(o, key));
 
@@ -236,11 +238,11 @@ static double percent_of(const json_t *o, const char *key)
 
 static int take_stack(const json_t *o, struct run_stack *to)
 {
-	to->here = percent_of(o, "here");
-	to->rest = percent_of(o, "rest");
+	to->here = json_percent(o, "here");
+	to->rest = json_percent(o, "rest");
 	to->noise = json_is_true(json_object_get(o, "noise"));
 	return take_short(o, "state", to->state, sizeof(to->state)) ?:
-		       take_short(o, "comm", to->comm, sizeof(to->comm)) ?: take_frames(o, to);
+		       take_short(o, "comm", to->comm, sizeof(to->comm)) ?: take_json_frames(o, to);
 }
 
 static uint64_t json_number_of(const json_t *o, const char *key)
@@ -250,7 +252,7 @@ static uint64_t json_number_of(const json_t *o, const char *key)
 	return v > 0 ? v : 0;
 }
 
-static bool has_session(const struct run_incident *inc, const char *name)
+static bool incident_has_session(const struct run_incident *inc, const char *name)
 {
 	for (size_t i = 0; name && i < inc->n_files; i++)
 		if (!strcmp(inc->files[i].session, name))
@@ -264,7 +266,7 @@ static int take_table(const json_t *o, const struct run_incident *inc, struct ru
 	int err = list ? take_json_text(o, "session", false, &to->session) : -EBADMSG;
 	size_t i;
 
-	if (!has_session(inc, to->session))
+	if (!incident_has_session(inc, to->session))
 		err = err ?: -EBADMSG;
 	err = err ?: take_json_text(o, "event", true, &to->event);
 	to->here = json_number_of(o, "here");
@@ -299,7 +301,7 @@ static int take_tables(const json_t *o, struct run_incident *inc)
 	return err;
 }
 
-static int take_verdict(const json_t *o, struct run_incident *inc)
+static int take_why_verdict(const json_t *o, struct run_incident *inc)
 {
 	json_t *v = json_object_get(o, "verdict");
 
@@ -323,7 +325,7 @@ int findings__take(const json_t *j, struct outcome *o)
 		struct run_incident *inc = &o->incidents[i];
 
 		err = err ?: take_tables(v, inc) ?: take_json_text(v, "why", true, &inc->why);
-		err = err ?: take_verdict(v, inc);
+		err = err ?: take_why_verdict(v, inc);
 	}
 	return err;
 }

@@ -16,7 +16,7 @@
 #define NAMES_TRIES 100
 #define DEPTH_MAX   4 /* of directories in a folder; there are two levels */
 
-static int make_absolute(const char *path, char ret[static PATH_MAX], struct err *err)
+static int make_folder_absolute(const char *path, char ret[static PATH_MAX], struct err *err)
 {
 	_cleanup_free_ char *cwd = path[0] == '/' ? NULL : getcwd(NULL, 0);
 	int n;
@@ -38,7 +38,7 @@ static int make_folder(const char *path, struct folder *f, struct err *err)
 
 	if (!*path)
 		return err_set(err, -EINVAL, "-o: an empty name");
-	code = make_absolute(path, absolute, err);
+	code = make_folder_absolute(path, absolute, err);
 	if (code)
 		return code;
 	if (lstat(absolute, &st) == 0)

@@ -67,7 +67,7 @@ static void list_rest_files(const struct finder *f, const char *session, struct 
 			rest__add(r, incident_session_file(&f->o->incidents[i], session));
 }
 
-static void cover_window(struct rest *r, const struct run_file *f)
+static void cover_rest_window(struct rest *r, const struct run_file *f)
 {
 	size_t i = r->n_covered++;
 
@@ -84,12 +84,12 @@ static int read_rest_files(struct finder *f, const struct run_file *own, struct 
 	int code = 0;
 
 	list_rest_files(f, own->session, &r);
-	cover_window(&r, own);
+	cover_rest_window(&r, own);
 	for (size_t i = 0; i < r.n && !code; i++) {
 		f->rest.skip = r.covered;
 		f->rest.n_skip = r.n_covered;
 		code = profile__add_file(&f->rest, outcome__fd_path(f->o, r.v[i]->path, held), err);
-		cover_window(&r, r.v[i]);
+		cover_rest_window(&r, r.v[i]);
 	}
 	f->rest.skip = NULL;
 	f->rest.n_skip = 0;
@@ -98,7 +98,7 @@ static int read_rest_files(struct finder *f, const struct run_file *own, struct 
 
 /* ---- tables ---- */
 
-static int by_share(const void *a, const void *b)
+static int compare_stack_shares(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
@@ -123,7 +123,7 @@ static size_t choose_stacks(struct candidate *v, size_t n, bool has_rest)
 	size_t hottest, k;
 
 	if (n)
-		qsort(v, n, sizeof(*v), by_share);
+		qsort(v, n, sizeof(*v), compare_stack_shares);
 	for (hottest = 0; hottest < n && hottest < HOTTEST; hottest++)
 		if (v[hottest].share.a < SHARE_MIN)
 			return hottest;

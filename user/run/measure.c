@@ -115,7 +115,7 @@ uint64_t machine__parse_pressure(const char *text)
 
 /* ---- reading ---- */
 
-static const char *read_text(struct buf *b, const char *path)
+static const char *read_text_file(struct buf *b, const char *path)
 {
 	b->len = 0;
 	return buf__read_file(b, path, FILE_MAX) == 0 && b->data ? b->data : "";
@@ -139,7 +139,7 @@ static int find_limits(struct machine *m)
 {
 	char mount[PATH_MAX], dir[2 * PATH_MAX];
 	struct buf b = { 0 };
-	const char *line = read_text(&b, "/proc/self/cgroup");
+	const char *line = read_text_file(&b, "/proc/self/cgroup");
 	size_t root;
 	int err = 0;
 
@@ -193,7 +193,7 @@ static uint64_t read_hot(struct buf *b, uint32_t cpus)
 				 names[i]);
 			if (access(path, R_OK))
 				return sum;
-			sum += strtoull(read_text(b, path), NULL, 10);
+			sum += strtoull(read_text_file(b, path), NULL, 10);
 		}
 	}
 	return sum;
@@ -205,11 +205,11 @@ void machine__read(const struct machine *m, struct machine_sample *ret)
 	struct buf b = { 0 };
 
 	for (size_t i = 0; i < m->n_limits; i++)
-		s.throttled += machine__parse_throttled(read_text(&b, m->limits[i]));
-	s.pressure_cpu = machine__parse_pressure(read_text(&b, "/proc/pressure/cpu"));
-	s.pressure_io = machine__parse_pressure(read_text(&b, "/proc/pressure/io"));
-	s.pressure_memory = machine__parse_pressure(read_text(&b, "/proc/pressure/memory"));
-	machine__parse_stat(read_text(&b, "/proc/stat"), m->ticks, &s);
+		s.throttled += machine__parse_throttled(read_text_file(&b, m->limits[i]));
+	s.pressure_cpu = machine__parse_pressure(read_text_file(&b, "/proc/pressure/cpu"));
+	s.pressure_io = machine__parse_pressure(read_text_file(&b, "/proc/pressure/io"));
+	s.pressure_memory = machine__parse_pressure(read_text_file(&b, "/proc/pressure/memory"));
+	machine__parse_stat(read_text_file(&b, "/proc/stat"), m->ticks, &s);
 	s.time = now_ns();
 	s.hot = read_hot(&b, s.cpus);
 	buf__free(&b);

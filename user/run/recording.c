@@ -28,7 +28,7 @@ struct recording {
 
 /* ---- copies of incidents in the outcome, which outlives them ---- */
 
-static struct run_incident *find_incident(const struct outcome *o, uint64_t number)
+static struct run_incident *find_run_incident(const struct outcome *o, uint64_t number)
 {
 	for (size_t i = 0; i < o->n_incidents; i++) {
 		if (o->incidents[i].number == number)
@@ -69,8 +69,8 @@ static int take_dump_file(struct run_incident *to, const struct dump_result *res
 	return f->session && (f->path || f->error) ? 0 : -ENOMEM;
 }
 
-static void take_trigger(struct run_incident *to, const struct incident *inc,
-			 const struct incident_trigger *it, bool merged)
+static void take_run_trigger(struct run_incident *to, const struct incident *inc,
+			     const struct incident_trigger *it, bool merged)
 {
 	const struct frbpf_trigger *t = &it->t;
 	struct run_trigger *r;
@@ -115,7 +115,7 @@ static int take_rest_files(struct outcome *o, const struct incident *inc, const 
 static int take_incident(struct outcome *o, const struct incident *inc, const char *base)
 {
 	size_t n_merged = __atomic_load_n(&inc->n_merged, __ATOMIC_ACQUIRE);
-	struct run_incident *to = find_incident(o, inc->number);
+	struct run_incident *to = find_run_incident(o, inc->number);
 	bool first = !to;
 	int err = 0;
 
@@ -132,9 +132,9 @@ static int take_incident(struct outcome *o, const struct incident *inc, const ch
 	if (!to->triggers)
 		return -ENOMEM;
 	for (size_t i = 0; i < inc->n_triggers; i++)
-		take_trigger(to, inc, &inc->triggers[i], false);
+		take_run_trigger(to, inc, &inc->triggers[i], false);
 	for (size_t i = 0; i < n_merged; i++)
-		take_trigger(to, inc, &inc->merged[i], true);
+		take_run_trigger(to, inc, &inc->merged[i], true);
 	to->more_triggers = inc->more_merged;
 	return err;
 }
@@ -142,7 +142,7 @@ static int take_incident(struct outcome *o, const struct incident *inc, const ch
 /* Log what fired incident @number, and which files were not written. */
 static void log_incident_note(const struct outcome *o, uint64_t number)
 {
-	const struct run_incident *inc = find_incident(o, number);
+	const struct run_incident *inc = find_run_incident(o, number);
 	char value[32], comm[FRBPF_COMM_LEN + 1];
 
 	if (inc->n_triggers) {
@@ -199,7 +199,7 @@ static int describe_sessions(struct recording *r, struct err *err)
 	return o->sessions ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
-static int describe_rules(struct recording *r, struct err *err)
+static int describe_outcome_rules(struct recording *r, struct err *err)
 {
 	const struct ruleset *rs = recorder__active_set(r->parts.recorder)->rules;
 	struct outcome *o = r->opts.outcome;
@@ -247,7 +247,7 @@ int recording__open(const struct recording_opts *opts, struct run_rules *rules, 
 	code = code ?: run_target__confine(opts->target, r->parts.detectors, err);
 	code = code ?: put_in_force(r, rules, err);
 	code = code ?: describe_sessions(r, err);
-	code = code ?: describe_rules(r, err);
+	code = code ?: describe_outcome_rules(r, err);
 	if (code) {
 		recording__free(r);
 		return code;
@@ -259,7 +259,7 @@ int recording__open(const struct recording_opts *opts, struct run_rules *rules, 
 	return 0;
 }
 
-static bool on_incident(struct incident *inc, bool first, void *arg)
+static bool on_run_incident(struct incident *inc, bool first, void *arg)
 {
 	struct recording *r = arg;
 	int code;
@@ -300,14 +300,14 @@ uint64_t recording__step(struct recording *r)
 	uint64_t wait, keys;
 
 	parts__follow_cpus(&r->parts);
-	wait = recorder__collect(r->parts.recorder, on_incident, r);
+	wait = recorder__collect(r->parts.recorder, on_run_incident, r);
 	followed_log__step(r->parts.followed);
 	keys = detectors__step_keys(r->parts.detectors);
 	return keys < wait ? keys : wait;
 }
 
 /* Read the counters of the rules. They still exist, although the programs are detached. */
-static void read_states(struct recording *r)
+static void read_rule_states(struct recording *r)
 {
 	const struct active_set *g = recorder__active_set(r->parts.recorder);
 	struct outcome *o = r->opts.outcome;
@@ -375,10 +375,10 @@ void recording__finish(struct recording *r, bool last)
 	recorder__stats(r->parts.recorder, &recorder);
 	if (last || recorder.incidents)
 		dump_last(r, last);
-	recorder__drain(r->parts.recorder, on_incident, r);
+	recorder__drain(r->parts.recorder, on_run_incident, r);
 	followed_log__step(r->parts.followed);
 	suppressed_log__finish(r->parts.suppressed);
-	read_states(r);
+	read_rule_states(r);
 	outcome__count_contradicted(o);
 	log_contradicted(o);
 	recorder__stats(r->parts.recorder, &recorder);

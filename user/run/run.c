@@ -85,7 +85,7 @@ static bool is_from_terminal(const struct signalfd_siginfo *si)
 }
 
 /* Handle a signal. True: it ends the recording. */
-static bool on_signal(struct waiter *w, const struct signalfd_siginfo *si)
+static bool on_run_signal(struct waiter *w, const struct signalfd_siginfo *si)
 {
 	bool running = w->child && !w->child->ended;
 
@@ -102,7 +102,7 @@ static bool read_signals(struct waiter *w)
 	bool end = false;
 
 	while (read(w->signals, &si, sizeof(si)) == sizeof(si))
-		end |= on_signal(w, &si);
+		end |= on_run_signal(w, &si);
 	return end;
 }
 
@@ -229,7 +229,7 @@ static bool check_rules(struct run *r)
  * Read the rules for this kernel. False: they are wrong, and the errors were printed. *ret_able
  * false: they are right, but the kernel has no tracepoints for them.
  */
-static bool read_rules(struct run *r, bool *ret_able)
+static bool read_run_rules(struct run *r, bool *ret_able)
 {
 	struct diags diags = { 0 };
 	struct err no_tracefs = { 0 };
@@ -270,7 +270,7 @@ static int check_opts(struct run *r)
 	return 0;
 }
 
-static int fork_command(struct run *r, struct err *err)
+static int fork_run_command(struct run *r, struct err *err)
 {
 	int code;
 
@@ -284,7 +284,7 @@ static int fork_command(struct run *r, struct err *err)
 	return code;
 }
 
-/* Check privileges and rules. Results as for read_rules(). */
+/* Check privileges and rules. Results as for read_run_rules(). */
 static bool check_ability(struct run *r, bool *ret_able)
 {
 	struct err less = { 0 };
@@ -295,7 +295,7 @@ static bool check_ability(struct run *r, bool *ret_able)
 	}
 	if (less.msg[0] && r->opts->scope != RUN_TREE)
 		log_warn("recorded without %s", less.msg);
-	return read_rules(r, ret_able);
+	return read_run_rules(r, ret_able);
 }
 
 /* Start everything. Negative errno, message in r->err: nothing can be recorded. */
@@ -333,7 +333,7 @@ static void report_run(struct run *r)
 	log_info("%s", r->outcome.folder);
 }
 
-static void start_command(struct run *r)
+static void start_run_command(struct run *r)
 {
 	int err;
 
@@ -366,7 +366,7 @@ static void record_command(struct run *r)
 			    .outcome = &r->outcome,
 			    .signals = r->signals };
 
-	start_command(r);
+	start_run_command(r);
 	if (r->outcome.exec_error) {
 		recording__free(TAKE_PTR(r->recording));
 		return;
@@ -406,7 +406,7 @@ static int run_plainly(struct run *r)
 		*c = *c == '\n' ? ' ' : *c;
 	log_warn("%s", r->err.msg);
 	log_warn("not recorded: running the command without recording it (--optional)");
-	start_command(r);
+	start_run_command(r);
 	await_command(&w);
 	note_command_end(r);
 	if (r->outcome.exec_error)
@@ -430,7 +430,7 @@ static int make_and_run(struct run *r)
 	snprintf(r->outcome.folder, sizeof(r->outcome.folder), "%s", r->folder.base.path);
 	r->outcome.folder_fd = r->folder.base.fd;
 	snprintf(r->outcome.cgroup, sizeof(r->outcome.cgroup), "%s", r->target.cgroup);
-	if (app_place__make(&r->folder, &r->user, &r->app, &err) || fork_command(r, &err))
+	if (app_place__make(&r->folder, &r->user, &r->app, &err) || fork_run_command(r, &err))
 		return refuse_run(&err);
 	if (able && !arm_run(r))
 		return record_run(r);

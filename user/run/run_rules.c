@@ -297,7 +297,7 @@ static int set_thresholds(const struct run_opts *opts, struct ruleset *rs, struc
 	return 0;
 }
 
-static int make_rules(const struct maker *m, struct run_rules *ret)
+static int make_run_rules(const struct maker *m, struct run_rules *ret)
 {
 	struct run_rules r = { 0 };
 	int err = parse_rules(m, &r.rs);
@@ -327,13 +327,13 @@ static int make_rules(const struct maker *m, struct run_rules *ret)
 int run_rules__make(const struct run_opts *opts, struct tracefs *tracefs, struct diags *d,
 		    struct run_rules *ret)
 {
-	return make_rules(&(struct maker){ opts, tracefs, false, d }, ret);
+	return make_run_rules(&(struct maker){ opts, tracefs, false, d }, ret);
 }
 
 int run_rules__check(const struct run_opts *opts, struct diags *d)
 {
 	struct run_rules r = { 0 };
-	int err = make_rules(&(struct maker){ opts, NULL, true, d }, &r);
+	int err = make_run_rules(&(struct maker){ opts, NULL, true, d }, &r);
 
 	if (!err)
 		ruleset__discard(TAKE_PTR(r.rs), d);

@@ -104,7 +104,7 @@ static void images__free(struct images *l)
 }
 
 /* "address type name\n" */
-static void check_symbol(struct text_bounds *b, const char *line)
+static void note_bound_symbol(struct text_bounds *b, const char *line)
 {
 	const struct {
 		const char *name;
@@ -121,7 +121,7 @@ static void check_symbol(struct text_bounds *b, const char *line)
 			*wanted[i].value = strtoull(line, NULL, 16);
 }
 
-static int add_text(const struct text_bounds *b, struct kernel_maps *text)
+static int add_kernel_text(const struct text_bounds *b, struct kernel_maps *text)
 {
 	struct kernel_map map = { .name = (char *)(b->text ? "[kernel.kallsyms]_text"
 							   : "[kernel.kallsyms]_stext") };
@@ -141,7 +141,7 @@ static int add_line(struct images *l, struct text_bounds *b, char *line)
 	size_t i;
 
 	if (!module) {
-		check_symbol(b, line);
+		note_bound_symbol(b, line);
 		return 0;
 	}
 	*module++ = '\0';
@@ -199,7 +199,7 @@ int kernel_images__read(const char *path, struct kernel_state *k, struct kernel_
 	free(line);
 	fclose(f);
 	if (!err && text)
-		err = add_text(&bounds, text);
+		err = add_kernel_text(&bounds, text);
 	if (!err && l.n) {
 		qsort(l.v, l.n, sizeof(*l.v), compare_images);
 		err = add_symbols(&l, k);
@@ -265,7 +265,7 @@ static void module_path(const struct buf *dep, const char *root, const char *nam
 	snprintf(ret, size, "[%s]", name);
 }
 
-static void read_build_id(const char *name, struct build_id *ret)
+static void read_sysfs_build_id(const char *name, struct build_id *ret)
 {
 	struct buf note = { 0 };
 	char path[256];
@@ -290,7 +290,7 @@ static int add_module(struct kernel_maps *k, const char *line, const struct buf 
 	if (!map.start)
 		return 0;
 	module_path(dep, root, name, path, sizeof(path));
-	read_build_id(name, &map.id);
+	read_sysfs_build_id(name, &map.id);
 	return kernel_maps__add(k, &map);
 }
 

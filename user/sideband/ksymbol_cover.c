@@ -104,7 +104,7 @@ static struct area *area_of(const struct cover *c, uint64_t addr)
 	return at < c->n && c->v[at].start <= addr ? &c->v[at] : NULL;
 }
 
-static int add_piece(struct area *a, uint64_t start, uint64_t end, bool ours)
+static int add_area_piece(struct area *a, uint64_t start, uint64_t end, bool ours)
 {
 	struct piece *p = reallocarray(a->pieces, a->n_pieces + 1, sizeof(*p));
 
@@ -146,7 +146,7 @@ static int fill_area(struct area *a, struct buf *out, const struct record_traile
 	int err = 0;
 
 	while (!err && (len = find_gap(a, &from))) {
-		err = add_piece(a, from, from + len, true);
+		err = add_area_piece(a, from, from + len, true);
 		err = err ?: add_piece_record(out, &a->pieces[a->n_pieces - 1], false, t);
 	}
 	return err;
@@ -177,7 +177,7 @@ static int begin_program(struct area *a, const struct record_ksymbol *r, struct 
 	int err = clear_pieces(a, r->addr, r->addr + r->len, out, t);
 
 	err = err ?: buf__add(out, r, r->header.size);
-	err = err ?: add_piece(a, r->addr, r->addr + r->len, false);
+	err = err ?: add_area_piece(a, r->addr, r->addr + r->len, false);
 	if (--a->to_come && !err)
 		err = fill_area(a, out, t);
 	return err;
@@ -207,13 +207,13 @@ static int cover_base(struct cover *c, struct buf *base)
 
 	while (!err && (h = record__next(base, &off)))
 		if ((r = program_symbol(h)) && (a = area_of(c, r->addr)))
-			err = add_piece(a, r->addr, r->addr + r->len, false);
+			err = add_area_piece(a, r->addr, r->addr + r->len, false);
 	for (a = c->v; a < c->v + c->n && !err; a++)
 		err = fill_area(a, base, &t);
 	return err;
 }
 
-static int cover_window(struct cover *c, const struct buf *window, struct buf *out)
+static int cover_symbol_window(struct cover *c, const struct buf *window, struct buf *out)
 {
 	const struct record_ksymbol *r;
 	const struct perf_event_header *h;
@@ -252,7 +252,7 @@ int ksymbol_cover(struct buf *base, struct buf *window)
 	add_areas(&c, window, true);
 	merge_areas(&c);
 	err = cover_base(&c, base);
-	err = err ?: cover_window(&c, window, &out);
+	err = err ?: cover_symbol_window(&c, window, &out);
 	if (!err) {
 		buf__free(window);
 		*window = out;

@@ -211,7 +211,7 @@ static bool parse_map(char *line, char *end, struct task_map *ret, char **ret_na
 	return true;
 }
 
-static int read_text(struct proc_maps *p, int fd)
+static int read_maps_text(struct proc_maps *p, int fd)
 {
 	char *line, *end, *stop, *name;
 	int err;
@@ -247,7 +247,7 @@ int proc_maps__read(struct proc_maps *p, int dir)
 	if (err && err != -ENOMEM) {
 		p->no_query |= err == -ENOTTY || err == -EINVAL;
 		p->n = p->names.len = 0;
-		err = read_text(p, fd);
+		err = read_maps_text(p, fd);
 	}
 	set_names(p);
 	return err;
@@ -379,7 +379,7 @@ static int read_at(struct buf *b, int dir, const char *name)
 	return fd < 0 ? -errno : buf__read_fd(b, fd, STAT_MAX);
 }
 
-static int add_name(struct reader *r, uint32_t tid, const char *comm, size_t len)
+static int add_thread_name(struct reader *r, uint32_t tid, const char *comm, size_t len)
 {
 	struct thread_name t = { .tid = tid };
 
@@ -417,7 +417,8 @@ static int read_threads(struct reader *r, int dir, uint32_t pid)
 		snprintf(path, sizeof(path), "%u/comm", tid);
 		err = read_at(&r->text, fd, path);
 		if (!err && r->text.len)
-			err = add_name(r, tid, r->text.data, r->text.len - 1); /* no newline */
+			err = add_thread_name(r, tid, r->text.data,
+					      r->text.len - 1); /* no newline */
 	}
 	closedir(tasks);
 	return err == -ENOMEM ? err : 0;
@@ -454,7 +455,7 @@ static void read_namespaces(struct reader *r, int dir)
 }
 
 /* 0; 1: the process is gone; -ENOMEM. */
-static int read_process(struct reader *r, uint32_t pid)
+static int read_scanned_process(struct reader *r, uint32_t pid)
 {
 	const struct stat_line *stat = &r->stat;
 	char path[32];
@@ -466,7 +467,7 @@ static int read_process(struct reader *r, uint32_t pid)
 	err = read_at(&r->text, r->scan->proc, path);
 	if (!err && (!r->text.len || !parse_stat(r->text.data, &r->stat)))
 		err = -ENODATA;
-	err = err ?: add_name(r, pid, stat->comm, stat->comm_len);
+	err = err ?: add_thread_name(r, pid, stat->comm, stat->comm_len);
 	if (err)
 		return err == -ENOMEM ? err : 1;
 	if (stat->flags & PF_KTHREAD || (is_dead(stat) && stat->n_threads <= 1))
@@ -506,7 +507,7 @@ static int add_process(struct reader *r, uint32_t pid)
 
 static int scan_process(struct reader *r, uint32_t pid)
 {
-	int err = read_process(r, pid);
+	int err = read_scanned_process(r, pid);
 
 	if (err)
 		return err < 0 ? err : 0;

@@ -216,7 +216,7 @@ int sideband__scan(struct sideband *sb, struct err *err)
 
 /* Threads */
 
-static void wait_for_work(struct sideband *sb, uint64_t delay)
+static void wait_for_helper_work(struct sideband *sb, uint64_t delay)
 {
 	uint64_t until = now_ns() + delay;
 	struct timespec ts = { .tv_sec = until / 1000000000, .tv_nsec = until % 1000000000 };
@@ -276,7 +276,7 @@ static void *helper_main(void *arg)
 		}
 		delay = sideband_core__repair_delay(sb);
 		if (delay) {
-			wait_for_work(sb, delay);
+			wait_for_helper_work(sb, delay);
 			continue;
 		}
 		data = sb->attr.mmap_data;

@@ -13,7 +13,7 @@
 #define WATCH_BIT   (1ULL << 32) /* in epoll data: a watch, not a ring */
 #define WATCH_BYTES ((size_t)64 << 10)
 
-static int watch_fd(struct sideband *sb, int fd, uint64_t what)
+static int watch_sideband_fd(struct sideband *sb, int fd, uint64_t what)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = what };
 
@@ -49,7 +49,7 @@ static int open_watch(struct sideband *sb, int cpu)
 	sideband_ring__init_watch_attr(&attr);
 	if (sideband_ring__open(&r, cpu, &attr, WATCH_BYTES, &err))
 		return 0;
-	if (watch_fd(sb, r.fd, WATCH_BIT | i)) {
+	if (watch_sideband_fd(sb, r.fd, WATCH_BIT | i)) {
 		sideband_ring__close(&r);
 		return -ENOMEM;
 	}
@@ -62,7 +62,8 @@ static int open_watch(struct sideband *sb, int cpu)
 }
 
 /* Open the ring of @cpu; it replaces the previous one, if there was one. Under the lock. */
-static int open_ring(struct sideband *sb, int cpu, struct perf_event_attr *attr, struct err *err)
+static int open_cpu_ring(struct sideband *sb, int cpu, struct perf_event_attr *attr,
+			 struct err *err)
 {
 	size_t i = find_ring(sb->rings, sb->n_rings, cpu);
 	struct sideband_ring r;
@@ -78,7 +79,7 @@ static int open_ring(struct sideband *sb, int cpu, struct perf_event_attr *attr,
 		close(pulse);
 		return code;
 	}
-	code = watch_fd(sb, r.fd, i);
+	code = watch_sideband_fd(sb, r.fd, i);
 	if (code) {
 		close(pulse);
 		sideband_ring__close(&r);
@@ -113,7 +114,7 @@ int sideband_core__open_rings(struct sideband *sb, struct err *err)
 	if (!sb->rings || !sb->watches || !sb->pulses || !sb->beats || !sb->ids)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		code = open_ring(sb, cpus[i], &sb->attr, err);
+		code = open_cpu_ring(sb, cpus[i], &sb->attr, err);
 		if (code && code != -ENODEV) /* -ENODEV: it went offline just now */
 			return code;
 		if (!code)
@@ -132,7 +133,7 @@ int sideband_core__reopen_with_data(struct sideband *sb, struct err *err)
 	for (size_t i = 0; i < sb->n_rings; i++) {
 		struct sideband_ring *r = &sb->rings[i];
 		uint64_t file_id = r->file_id ?: r->id;
-		int code = open_ring(sb, r->cpu, &attr, err);
+		int code = open_cpu_ring(sb, r->cpu, &attr, err);
 
 		if (code && code != -ENODEV) /* -ENODEV: the CPU is off line */
 			return code;
@@ -155,7 +156,7 @@ static int take_ring_room(uint64_t *room, int cpu, struct err *err)
 }
 
 /* Under the lock. */
-static int follow_cpu(struct sideband *sb, int cpu, uint64_t *room, struct err *err)
+static int follow_sideband_cpu(struct sideband *sb, int cpu, uint64_t *room, struct err *err)
 {
 	size_t i = find_ring(sb->rings, sb->n_rings, cpu);
 	struct perf_event_attr attr = sb->attr;
@@ -166,7 +167,7 @@ static int follow_cpu(struct sideband *sb, int cpu, uint64_t *room, struct err *
 		return 0;
 	attr.bpf_event = 0; /* only the watch records it */
 	code = i == sb->n_rings && i < sb->max_cpus ? take_ring_room(room, cpu, err) : 0;
-	code = code ?: open_ring(sb, cpu, &attr, err);
+	code = code ?: open_cpu_ring(sb, cpu, &attr, err);
 	if (code)
 		return code;
 	/* files list only the events that existed at the start */
@@ -182,7 +183,7 @@ int sideband__follow_cpus(struct sideband *sb, const int *online, size_t n, uint
 	sideband_core__drain(sb);
 	sideband__lock(sb);
 	for (size_t i = 0; i < n; i++) {
-		int code = follow_cpu(sb, online[i], &room, err);
+		int code = follow_sideband_cpu(sb, online[i], &room, err);
 
 		if (code < 0 && code != -ENODEV)
 			failed = code;

@@ -219,7 +219,7 @@ static size_t view__collect(const struct sideband_log_view *v, uint64_t from, ui
 }
 
 /* Bottom-up merge sort: stable, and fast here, because each CPU's ring is a sorted run. */
-static size_t run_end(const struct sideband_ref *v, size_t i, size_t n)
+static size_t log_run_end(const struct sideband_ref *v, size_t i, size_t n)
 {
 	while (i + 1 < n && v[i].time <= v[i + 1].time)
 		i++;
@@ -242,13 +242,13 @@ static void merge_two(const struct sideband_ref *a, size_t n_a, const struct sid
 }
 
 /* One pass over @v: merges each pair of neighbouring runs into @out. True: one run is left. */
-static bool merge_runs(const struct sideband_ref *v, size_t n, struct sideband_ref *out)
+static bool merge_log_runs(const struct sideband_ref *v, size_t n, struct sideband_ref *out)
 {
 	size_t start = 0, middle, end;
 
 	while (start < n) {
-		middle = run_end(v, start, n);
-		end = middle < n ? run_end(v, middle, n) : n;
+		middle = log_run_end(v, start, n);
+		end = middle < n ? log_run_end(v, middle, n) : n;
 		merge_two(v + start, middle - start, v + middle, end - middle, out + start);
 		if (start == 0 && end == n)
 			return true;
@@ -276,7 +276,7 @@ int sideband_log_view__sorted(const struct sideband_log_view *v, uint64_t from, 
 	}
 	view__collect(v, from, to, refs);
 	while (!done) {
-		done = merge_runs(refs, n, spare);
+		done = merge_log_runs(refs, n, spare);
 		swap = refs;
 		refs = spare;
 		spare = swap;

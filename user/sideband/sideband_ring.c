@@ -77,7 +77,7 @@ static void (*const drops[])(struct perf_event_attr *a) = {
 	drop_namespaces,
 };
 
-static int open_event(struct perf_event_attr *attr, int cpu)
+static int open_sideband_event(struct perf_event_attr *attr, int cpu)
 {
 	size_t i;
 	int fd;
@@ -125,7 +125,7 @@ int sideband_ring__open(struct sideband_ring *r, int cpu, struct perf_event_attr
 	if (ring_bytes < page || (ring_bytes & (ring_bytes - 1)))
 		return err_set(err, -EINVAL, "a ring of %zu bytes: not a power of two of pages",
 			       ring_bytes);
-	ring.fd = open_event(attr, cpu);
+	ring.fd = open_sideband_event(attr, cpu);
 	if (ring.fd < 0)
 		return open_failed(ring.fd, cpu, err);
 	code = forward_ring__map(ring.fd, ring_bytes, &ring.ring);
@@ -233,7 +233,7 @@ struct drain {
 	struct forward_record bounce;
 };
 
-static void drain_record(const struct perf_event_header *h, void *arg)
+static void drain_sideband_record(const struct perf_event_header *h, void *arg)
 {
 	struct drain *d = arg;
 
@@ -257,7 +257,7 @@ uint64_t sideband_ring__drain(struct sideband_ring *r,
 	d.fn = fn;
 	d.arg = arg;
 	d.lost = 0;
-	corrupt = !forward_ring__drain(&r->ring, &d.bounce, drain_record, &d);
+	corrupt = !forward_ring__drain(&r->ring, &d.bounce, drain_sideband_record, &d);
 	if (!r->counts_lost)
 		return d.lost + corrupt;
 	return (was_full || d.lost ? ask_lost_count(r) : 0) + corrupt;

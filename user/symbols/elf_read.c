@@ -113,8 +113,8 @@ static int read_symbol(const struct reader *r, Elf *elf, const GElf_Sym *sym, co
  * make a table shorter, but not by much. A crafted file, whose symbols all have the same long name,
  * would otherwise take too much time and memory.
  */
-static int read_symbols(const struct reader *r, Elf *elf, Elf_Data *data, size_t strings,
-			uint64_t names_size)
+static int read_elf_symbols(const struct reader *r, Elf *elf, Elf_Data *data, size_t strings,
+			    uint64_t names_size)
 {
 	uint64_t left = NAMES_RATIO * names_size + NAMES_ROOM;
 	GElf_Sym sym;
@@ -133,7 +133,7 @@ static int read_symbols(const struct reader *r, Elf *elf, Elf_Data *data, size_t
 }
 
 /* Sets *ret_found if there is such a section. */
-static int read_section(const struct reader *r, Elf *elf, unsigned int type, bool *ret_found)
+static int read_symbol_section(const struct reader *r, Elf *elf, unsigned int type, bool *ret_found)
 {
 	GElf_Shdr sh, names;
 	Elf_Scn *scn = NULL;
@@ -150,7 +150,7 @@ static int read_section(const struct reader *r, Elf *elf, unsigned int type, boo
 		*ret_found = true;
 		data = elf_getdata(scn, NULL);
 		if (data)
-			err = read_symbols(r, elf, data, sh.sh_link, names.sh_size);
+			err = read_elf_symbols(r, elf, data, sh.sh_link, names.sh_size);
 	}
 	return err;
 }
@@ -215,7 +215,7 @@ static int read_debugdata(const struct reader *r, Elf *elf, bool *ret_found)
 	if (!inner || elf_kind(inner) != ELF_K_ELF)
 		*ret_found = false;
 	else
-		err = read_section(r, inner, SHT_SYMTAB, ret_found);
+		err = read_symbol_section(r, inner, SHT_SYMTAB, ret_found);
 	elf_end(inner);
 	return err;
 }
@@ -224,8 +224,8 @@ int elf_read__functions(Elf *elf, uint64_t max, elf_function_fn fn, void *arg, e
 {
 	const struct reader r = { max, fn, arg };
 	bool full = false, exported = false, mini = false;
-	int err = read_section(&r, elf, SHT_SYMTAB, &full)
-			  ?: read_section(&r, elf, SHT_DYNSYM, &exported);
+	int err = read_symbol_section(&r, elf, SHT_SYMTAB, &full)
+			  ?: read_symbol_section(&r, elf, SHT_DYNSYM, &exported);
 
 	if (!err && !full)
 		err = read_debugdata(&r, elf, &mini);

@@ -154,7 +154,7 @@ static int want_addresses(struct elf_symbols *e)
 	return symbol_table__want(&e->table, addrs, n) ?: symbol_table__want(&e->stubs, addrs, n);
 }
 
-static int add_function(const struct elf_function *f, void *arg)
+static int add_elf_function(const struct elf_function *f, void *arg)
 {
 	struct elf_symbols *e = arg;
 
@@ -167,7 +167,7 @@ static int read_functions(Elf *elf, struct elf_symbols *e)
 {
 	enum elf_names names = ELF_NAMES_EXPORTED;
 	int err = elf_read__functions(elf, e->wanted ? WANTED_SECTION_MAX : UINT64_MAX,
-				      add_function, e, &names);
+				      add_elf_function, e, &names);
 
 	e->full = names == ELF_NAMES_FULL;
 	return err;

@@ -209,7 +209,7 @@ static uint32_t inner_pid(uint32_t pid)
 }
 
 /* Anybody can write to /tmp: trust only root, ourselves, and the user of the process. */
-static bool is_trusted(const struct stat *st, uint32_t pid)
+static bool owner_is_trusted(const struct stat *st, uint32_t pid)
 {
 	struct stat process;
 	char path[32];
@@ -237,5 +237,5 @@ int file_search__perf_map(uint32_t pid)
 	}
 	if (found < 0)
 		return found;
-	return is_trusted(&st, pid) ? foreign__open(found) : -EPERM;
+	return owner_is_trusted(&st, pid) ? foreign__open(found) : -EPERM;
 }

@@ -362,7 +362,7 @@ static int write_symbols(int folder, const struct buf *text, struct err *err)
 	return err_set(err, code, "cannot write the kernel's symbols: %s", strerror(-code));
 }
 
-static int add_link(int dir, const char *hex, struct err *err)
+static int add_id_link(int dir, const char *hex, struct err *err)
 {
 	_cleanup_close_ int links = open_folder(dir, LINKS_FOLDER, err), two = -1;
 	char first[3], target[128];
@@ -397,7 +397,7 @@ static int write_cache(int dir, const struct build_id *id, struct err *err)
 		return folder;
 	code = copy_kallsyms(&text, err) ?: write_symbols(folder, &text, err);
 	buf__free(&text);
-	return code ?: add_link(dir, hex, err);
+	return code ?: add_id_link(dir, hex, err);
 }
 
 int kallsyms_cache__write(const char *dir, const struct build_id *id, struct err *err)

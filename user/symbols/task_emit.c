@@ -125,7 +125,7 @@ static bool same_maps(const struct map_list *a, const struct map_list *b)
 	return true;
 }
 
-static bool same_process(const struct process *a, const struct process *b)
+static bool processes_agree(const struct process *a, const struct process *b)
 {
 	return thread_list__same(&a->threads, &b->threads) && same_maps(a->maps, b->maps);
 }
@@ -141,7 +141,7 @@ int task_model__emit_repair(const struct task_model *is, const struct task_model
 
 	if (p && !to)
 		return emit_exits(p, gone, out);
-	if (!to || !to->threads.n_living || (p && same_process(p, to)))
+	if (!to || !to->threads.n_living || (p && processes_agree(p, to)))
 		return 0;
 	t.time = to->since;
 	/* the leader may have exited, so the COMM of the first living thread has the exec flag */

@@ -43,7 +43,7 @@ static bool in_module(const char *p, const char *end, const char *module)
 	       p[len + 1] == ']';
 }
 
-static bool is_name(const char *p, const char *end, const char *name)
+static bool text_has_name(const char *p, const char *end, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -67,9 +67,10 @@ static int add_kallsyms_line(const char *p, const char *end, const char *module,
 		;
 	if (!in_module(p, end, module))
 		return 0;
-	if (!text->start && (is_name(name, name_end, "_text") || is_name(name, name_end, "_stext")))
+	if (!text->start &&
+	    (text_has_name(name, name_end, "_text") || text_has_name(name, name_end, "_stext")))
 		text->start = addr;
-	else if (is_name(name, name_end, "_etext"))
+	else if (text_has_name(name, name_end, "_etext"))
 		text->end = addr;
 	/* data symbols are taken, too, as in perf: they end the function before them */
 	if (!strchr("tTwWdDbB", type))

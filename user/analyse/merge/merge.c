@@ -136,7 +136,7 @@ struct merger {
 	uint64_t first_sample, last_sample;
 };
 
-static int out_of_memory(struct err *err)
+static int merger_out_of_memory(struct err *err)
 {
 	return err_set(err, -ENOMEM, "out of memory");
 }
@@ -222,7 +222,7 @@ static int open_inputs(struct merger *m, struct err *err)
 	m->v = calloc(m->req->n_paths, sizeof(*m->v));
 	m->heads = calloc(m->req->n_paths, sizeof(*m->heads));
 	if (!m->v || !m->heads)
-		return out_of_memory(err);
+		return merger_out_of_memory(err);
 	for (size_t i = 0; i < m->req->n_paths && !code; i++) {
 		m->n++;
 		code = open_input(&m->v[i], m->req->paths[i], err) ?: check_times(&m->v[i], err);
@@ -274,12 +274,13 @@ static int add_to_moment(struct merger *m, size_t i, struct err *err)
 	if (code)
 		return code;
 	if (!ARRAY_HAS_ROOM(m->records, m->n_records, m->cap_records, 64))
-		return out_of_memory(err);
+		return merger_out_of_memory(err);
 	m->records[m->n_records++] = r;
 	return 0;
 }
 
-static struct perf_event_header *record_at(const struct merger *m, const struct moment_record *r)
+static struct perf_event_header *merged_record_at(const struct merger *m,
+						  const struct moment_record *r)
 {
 	return (void *)(m->moment.data + r->at);
 }
@@ -314,7 +315,7 @@ static int compare_records(const void *a, const void *b, void *arg)
 	const struct merger *m = arg;
 	const struct moment_record *x = &m->records[*(const size_t *)a];
 	const struct moment_record *y = &m->records[*(const size_t *)b];
-	const struct perf_event_header *h = record_at(m, x), *g = record_at(m, y);
+	const struct perf_event_header *h = merged_record_at(m, x), *g = merged_record_at(m, y);
 
 	if (h->size != g->size)
 		return h->size < g->size ? -1 : 1;
@@ -323,8 +324,8 @@ static int compare_records(const void *a, const void *b, void *arg)
 
 static bool same_record(const struct merger *m, size_t a, size_t b)
 {
-	const struct perf_event_header *h = record_at(m, &m->records[a]);
-	const struct perf_event_header *g = record_at(m, &m->records[b]);
+	const struct perf_event_header *h = merged_record_at(m, &m->records[a]);
+	const struct perf_event_header *g = merged_record_at(m, &m->records[b]);
 
 	return h->size == g->size && !memcmp(h, g, h->size);
 }
@@ -354,7 +355,7 @@ static int leave_out_doubles(struct merger *m)
 
 static bool is_marker(const struct merger *m, const struct moment_record *r)
 {
-	const struct perf_event_header *h = record_at(m, r);
+	const struct perf_event_header *h = merged_record_at(m, r);
 
 	return !r->left_out && h->type == PERF_RECORD_SAMPLE &&
 	       merge_events__is_marker_id(m->events, record__id(h));
@@ -374,8 +375,8 @@ static void leave_out_markers(struct merger *m)
 
 		for (size_t k = 0; k < i && !r->left_out; k++) {
 			struct moment_record *o = &m->records[v[k]];
-			const struct perf_event_header *h = record_at(m, r);
-			const struct perf_event_header *g = record_at(m, o);
+			const struct perf_event_header *h = merged_record_at(m, r);
+			const struct perf_event_header *g = merged_record_at(m, o);
 
 			if (!o->left_out && o->file != r->file && same_marker(h, g, has_addr))
 				*(h->size > g->size ? &o->left_out : &r->left_out) = true;
@@ -385,14 +386,14 @@ static void leave_out_markers(struct merger *m)
 
 static int write_record(struct merger *m, const struct moment_record *r, struct err *err)
 {
-	const struct perf_event_header *h = record_at(m, r);
+	const struct perf_event_header *h = merged_record_at(m, r);
 	const struct merge_input *in = &m->v[r->file];
 	bool known = false;
 	int code;
 
 	if (r->naming && merge_names__note(&m->names, h, r->file, record__time(h), in->last,
 					   r->at_start, &known))
-		return out_of_memory(err);
+		return merger_out_of_memory(err);
 	if (known) {
 		m->res->doubles++;
 		return 0;
@@ -464,7 +465,7 @@ static int write_moment(struct merger *m, uint64_t time, struct err *err)
 			code = add_to_moment(m, i, err) ?: advance_head(m, i, err);
 	}
 	if (!code && leave_out_doubles(m))
-		code = out_of_memory(err);
+		code = merger_out_of_memory(err);
 	leave_out_markers(m);
 	for (size_t i = 0; i < m->n_records && !code; i++) {
 		if (m->records[i].left_out)
@@ -475,7 +476,7 @@ static int write_moment(struct merger *m, uint64_t time, struct err *err)
 	return code;
 }
 
-static int write_records(struct merger *m, struct err *err)
+static int write_merged_records(struct merger *m, struct err *err)
 {
 	uint64_t time, others;
 	size_t file;
@@ -490,7 +491,7 @@ static int write_records(struct merger *m, struct err *err)
 	return code ?: perfdata__end_round(m->writer, err);
 }
 
-static int write_features(struct merger *m, struct err *err)
+static int write_merged_features(struct merger *m, struct err *err)
 {
 	struct merge_features *gathered = NULL;
 	struct perfdata_features f;
@@ -514,12 +515,12 @@ static int write_result(struct merger *m, struct err *err)
 	int code = 0;
 
 	if (merge_events__attrs(m->events, &attrs, &m->res->events))
-		code = out_of_memory(err);
+		code = merger_out_of_memory(err);
 	code = code
 		       ?: perfdata__write_to(m->req->fd, m->req->out, attrs, m->res->events, err,
 					     &m->writer);
-	code = code ?: write_records(m, err);
-	return code ?: write_features(m, err);
+	code = code ?: write_merged_records(m, err);
+	return code ?: write_merged_features(m, err);
 }
 
 int merge__files(const struct merge_request *req, struct err *err, struct merge_result *ret)
@@ -528,7 +529,7 @@ int merge__files(const struct merge_request *req, struct err *err, struct merge_
 	int code;
 
 	*ret = (struct merge_result){ 0 };
-	code = merge_events__new(&m.events) ? out_of_memory(err) : 0;
+	code = merge_events__new(&m.events) ? merger_out_of_memory(err) : 0;
 	code = code ?: open_inputs(&m, err);
 	code = code ?: write_result(&m, err);
 	perfdata__free(m.writer);

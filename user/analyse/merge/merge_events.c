@@ -130,7 +130,7 @@ static enum event_class event_class(const struct perf_event_attr *attr)
 	return is_tracking(attr) ? EVENT_TRACKING : EVENT_RECORDED;
 }
 
-static struct merged_id *find_id(const struct merge_events *m, uint64_t id)
+static struct merged_id *find_merged_id(const struct merge_events *m, uint64_t id)
 {
 	struct merged_id *ret;
 
@@ -140,7 +140,7 @@ static struct merged_id *find_id(const struct merge_events *m, uint64_t id)
 
 bool merge_events__is_marker_id(const struct merge_events *m, uint64_t id)
 {
-	const struct merged_id *known = find_id(m, id);
+	const struct merged_id *known = find_merged_id(m, id);
 
 	return known && m->v[known->event].class == EVENT_MARKER;
 }
@@ -170,7 +170,7 @@ static void find_known_events(const struct merge_events *m, struct merge_input *
 	for (size_t i = 0; i < in->info->n_ids; i++) {
 		uint32_t *to = &in->events[in->info->ids[i].event];
 		const struct merged_id *known =
-			*to == NO_EVENT ? find_id(m, in->info->ids[i].id) : NULL;
+			*to == NO_EVENT ? find_merged_id(m, in->info->ids[i].id) : NULL;
 
 		if (known)
 			*to = known->event;
@@ -199,9 +199,9 @@ static bool same_format(const struct perfdata_format *a, const struct file_forma
 }
 
 /* A file has one format per id, but ids of tracepoints change from boot to boot. */
-static int check_format(const struct merge_events *m, const struct merge_input *in,
-			const struct file_event *e, const struct file_format *format,
-			struct err *err)
+static int check_merged_format(const struct merge_events *m, const struct merge_input *in,
+			       const struct file_event *e, const struct file_format *format,
+			       struct err *err)
 {
 	if (!format)
 		return err_set(err, -EINVAL, "%s: the format of %s is missing", in->info->path,
@@ -219,9 +219,9 @@ static int check_format(const struct merge_events *m, const struct merge_input *
 	return 0;
 }
 
-static int add_event(struct merge_events *m, const struct merge_input *in,
-		     const struct file_event *e, const struct perf_event_attr *attr,
-		     struct err *err)
+static int add_merged_event(struct merge_events *m, const struct merge_input *in,
+			    const struct file_event *e, const struct perf_event_attr *attr,
+			    struct err *err)
 {
 	const struct file_format *format = NULL;
 	struct merged_event *new;
@@ -229,7 +229,7 @@ static int add_event(struct merge_events *m, const struct merge_input *in,
 
 	if (attr->type == PERF_TYPE_TRACEPOINT) {
 		format = perf_file__format(in->file, attr->config);
-		code = check_format(m, in, e, format, err);
+		code = check_merged_format(m, in, e, format, err);
 		if (code)
 			return code;
 	}
@@ -256,7 +256,7 @@ static int note_input(struct merged_event *e, const struct merge_input *in)
 static int add_id(struct merge_events *m, uint32_t event, uint64_t id, uint64_t *ret)
 {
 	struct merged_event *e = &m->v[event];
-	struct merged_id *known = id ? find_id(m, id) : NULL;
+	struct merged_id *known = id ? find_merged_id(m, id) : NULL;
 
 	if (known && known->event == event) {
 		*ret = id;
@@ -275,7 +275,7 @@ static int add_id(struct merge_events *m, uint32_t event, uint64_t id, uint64_t 
 	return 0;
 }
 
-static int add_ids(struct merge_events *m, struct merge_input *in)
+static int add_input_ids(struct merge_events *m, struct merge_input *in)
 {
 	const struct file_info *info = in->info;
 	uint64_t unused;
@@ -305,12 +305,12 @@ int merge_events__add(struct merge_events *m, struct merge_input *in, struct err
 		size_t at = find_event(m, in, i, &attr);
 
 		if (at == m->n)
-			code = add_event(m, in, &info->events[i], &attr, err);
+			code = add_merged_event(m, in, &info->events[i], &attr, err);
 		if (!code && note_input(&m->v[at], in))
 			code = err_set(err, -ENOMEM, "out of memory");
 		in->events[i] = at;
 	}
-	if (!code && add_ids(m, in))
+	if (!code && add_input_ids(m, in))
 		code = err_set(err, -ENOMEM, "out of memory");
 	return code;
 }
@@ -473,8 +473,8 @@ static int add_value(const struct merge_events *m, const struct merge_input *in,
 }
 
 /* struct read_format of perf_event.h */
-static int add_counters(const struct merge_events *m, const struct merge_input *in, uint32_t event,
-			struct cursor *c, uint64_t format, struct buf *out)
+static int add_read_counters(const struct merge_events *m, const struct merge_input *in,
+			     uint32_t event, struct cursor *c, uint64_t format, struct buf *out)
 {
 	uint64_t n = 1;
 	int err = 0;
@@ -519,7 +519,7 @@ static int append_sample(const struct merge_events *m, const struct merge_input 
 	err = buf__add(out, rec->h, sizeof(*rec->h))
 		      ?: add_front(&s, type, new_type, merge_events__id(m, in, event, s.id), out);
 	if (!err && type & PERF_SAMPLE_READ)
-		err = add_counters(m, in, event, &c, rec->event->attr.read_format, out);
+		err = add_read_counters(m, in, event, &c, rec->event->attr.read_format, out);
 	/* an empty callchain */
 	if (!err && new_type & PERF_SAMPLE_CALLCHAIN && !(type & PERF_SAMPLE_CALLCHAIN))
 		err = encode__u64(out, 0);

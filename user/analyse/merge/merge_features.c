@@ -54,7 +54,7 @@ static int add_tracing(struct merge_features *m, const struct file_tracing *t)
 }
 
 /* A file replaced between two recordings has two build ids; readers want the newer one. */
-static int add_build_id(struct merge_features *m, const struct file_build_id *id)
+static int merge_build_id(struct merge_features *m, const struct file_build_id *id)
 {
 	struct list_place *p;
 
@@ -188,7 +188,7 @@ static int merge_file_features(struct merge_features *m, struct merge_input *in,
 	int code = add_tracing(m, &in->info->tracing);
 
 	for (size_t i = 0; i < in->info->n_build_ids && !code; i++)
-		code = add_build_id(m, &in->info->build_ids[i]);
+		code = merge_build_id(m, &in->info->build_ids[i]);
 	if (code)
 		return merge_out_of_memory(err);
 	return add_blobs(m, in, HEADER_BPF_PROG_INFO, add_prog, err) ?:

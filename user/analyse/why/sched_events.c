@@ -76,7 +76,7 @@ static void field_find(const struct file_format *f, const char *name, struct for
 		format_field__find(f->text, f->len, name, ret);
 }
 
-static bool number_of(const struct format_field *f, const struct sample *s, uint64_t *ret)
+static bool field_number(const struct format_field *f, const struct sample *s, uint64_t *ret)
 {
 	return f->size && s->raw && format_field__number(f, s->raw, s->raw_size, ret);
 }
@@ -85,7 +85,7 @@ static uint64_t number_or_0(const struct format_field *f, const struct sample *s
 {
 	uint64_t v;
 
-	return number_of(f, s, &v) ? v : 0;
+	return field_number(f, s, &v) ? v : 0;
 }
 
 /* offcpu-time: the event of --off-cpu and of `run = evidence` */
@@ -166,7 +166,7 @@ static int sched_out_of_memory(struct err *err)
 	return err_set(err, -ENOMEM, "out of memory");
 }
 
-static struct sched_event *event_add(struct sched_events *e)
+static struct sched_event *sched_event_add(struct sched_events *e)
 {
 	if (!ARRAY_HAS_ROOM(e->v, e->n, e->cap, 4096))
 		return NULL;
@@ -229,12 +229,12 @@ static int event_fill(struct events_adding *a, const struct sched_fields *f, con
 	const struct sched_layout *l = &layouts[f->kind];
 	uint64_t current, v = 0;
 
-	if (!number_of(&f->current, s, &current) || !number_of(&f->arg, s, &v))
+	if (!field_number(&f->current, s, &current) || !field_number(&f->arg, s, &v))
 		return 0;
 	ev->tid = current;
 	ev->arg = v;
 	if (l->other) {
-		if (!number_of(&f->other, s, &v))
+		if (!field_number(&f->other, s, &v))
 			return 0;
 		ev->other = v;
 	}
@@ -274,7 +274,7 @@ static int event_take(struct events_adding *a, const struct sched_fields *f, con
 	ev->kind = f->kind;
 	if (f->kind == SCHED_STAY)
 		ev->value = s->period;
-	if (number_of(&f->current, s, &v)) {
+	if (field_number(&f->current, s, &v)) {
 		ev->tid = v;
 	} else {
 		t = sched_tasks__find_own(a->e->tasks, s->tid);
@@ -307,7 +307,7 @@ static int sample_add(struct events_adding *a, const struct sample *s)
 	a->last = s->time > a->last ? s->time : a->last;
 	if (ev.kind == SCHED_SWITCH && !a->first)
 		a->first = s->time;
-	to = event_add(a->e);
+	to = sched_event_add(a->e);
 	if (!to)
 		return sched_out_of_memory(a->err);
 	*to = ev;
@@ -324,7 +324,7 @@ static int gap_add(struct events_adding *a, uint64_t time)
 	if (replay__losses(a->r) == a->losses || !a->last || time < a->last)
 		return 0;
 	a->losses = replay__losses(a->r);
-	e = event_add(a->e);
+	e = sched_event_add(a->e);
 	if (!e)
 		return sched_out_of_memory(a->err);
 	e->time = time;
@@ -390,7 +390,7 @@ int sched_events__add_file(struct sched_events *e, const char *path, struct err 
 	return code;
 }
 
-static int by_time(const void *a, const void *b)
+static int compare_sched_times(const void *a, const void *b)
 {
 	const struct sched_event *x = a, *y = b;
 
@@ -404,8 +404,8 @@ static int by_time(const void *a, const void *b)
 void sched_events__sort(struct sched_events *e)
 {
 	for (size_t i = 1; i < e->n; i++) {
-		if (by_time(&e->v[i - 1], &e->v[i]) > 0) {
-			qsort(e->v, e->n, sizeof(*e->v), by_time);
+		if (compare_sched_times(&e->v[i - 1], &e->v[i]) > 0) {
+			qsort(e->v, e->n, sizeof(*e->v), compare_sched_times);
 			break;
 		}
 	}

@@ -62,7 +62,7 @@ const struct stack_note *stack_notes__of(const struct stack_notes *s, uint32_t i
 }
 
 /* "futex" for "__x64_sys_futex"; NULL: not the function of a system call. */
-static const char *call_name(const char *symbol)
+static const char *traced_call_name(const char *symbol)
 {
 	static const char *const begin[] = { "__x64_sys_", "__arm64_sys_", "__ia32_sys_",
 					     "__do_sys_", "__se_sys_" };
@@ -95,7 +95,7 @@ static void note_frames(struct notes_reading *n, size_t n_frames, bool in_irq, b
 			if (!l->symbol || symbols__is_tracing(l->symbol))
 				continue;
 			n->kernel[n_kernel++] = l->symbol;
-			to->call = call_name(l->symbol) ?: to->call;
+			to->call = traced_call_name(l->symbol) ?: to->call;
 		} else if (l->symbol && !to->function) {
 			if (!is_libc(l->module))
 				to->function = l->symbol;
@@ -189,7 +189,7 @@ static int note_add(struct notes_reading *n, const struct sample *smp, struct sc
 }
 
 /* Read the wanted stacks of one file. *i is the first of them; on return the first after them. */
-static int read_file(struct stack_notes *s, uint16_t file, size_t *i, struct err *err)
+static int read_noted_file(struct stack_notes *s, uint16_t file, size_t *i, struct err *err)
 {
 	struct notes_reading *n = calloc(1, sizeof(*n));
 	uint32_t number = 0;
@@ -238,7 +238,7 @@ int stack_notes__read(struct stack_notes *s, struct err *err)
 	if (s->n_wanted)
 		qsort_r(s->wanted, s->n_wanted, sizeof(*s->wanted), by_place, s->events);
 	while (!code && i < s->n_wanted)
-		code = read_file(s, s->events->v[s->wanted[i]].file, &i, err);
+		code = read_noted_file(s, s->events->v[s->wanted[i]].file, &i, err);
 	return code;
 }
 

@@ -70,7 +70,7 @@ bool why__may_look(struct why *w)
 	return w->looks < LOOKS_MAX && ++w->looks;
 }
 
-static bool same_process(const struct why *w, uint32_t a, uint32_t b)
+static bool tasks_share_process(const struct why *w, uint32_t a, uint32_t b)
 {
 	const struct sched_task *x = sched_events__task(&w->events, a);
 	const struct sched_task *y = sched_events__task(&w->events, b);
@@ -91,7 +91,7 @@ static bool is_by_signal(struct why *w, uint32_t wake)
 			continue;
 		if (v[i].kind == SCHED_SWITCH)
 			return false;
-		if (v[i].kind == SCHED_SIGNAL && same_process(w, e->other, v[i].other))
+		if (v[i].kind == SCHED_SIGNAL && tasks_share_process(w, e->other, v[i].other))
 			return true;
 	}
 	return false;
@@ -130,7 +130,7 @@ static uint32_t stop_sender(struct why *w, uint32_t tid, uint32_t out)
 
 		if (e->kind != SCHED_SIGNAL || e->arg < 19 || e->arg > 22) /* SIGSTOP (19) to 22 */
 			continue;
-		if (same_process(w, tid, e->other))
+		if (tasks_share_process(w, tid, e->other))
 			return e->tid;
 	}
 	return 0;
@@ -161,7 +161,7 @@ uint32_t why__lock_owner(const struct why *w, const struct sched_event *lock)
 		owner = t ? t->tid : 0;
 	}
 	/* the memory of a process is not proof: only its threads own its futexes */
-	if (lock->arg == LOCK_FUTEX && !same_process(w, lock->tid, owner))
+	if (lock->arg == LOCK_FUTEX && !tasks_share_process(w, lock->tid, owner))
 		return 0;
 	return owner == lock->tid ? 0 : owner;
 }

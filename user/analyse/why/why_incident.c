@@ -22,7 +22,7 @@ static uint64_t manifest_number(const json_t *o, const char *key)
 	return v > 0 ? v : 0;
 }
 
-static bool is_there(const char *path)
+static bool recording_is_there(const char *path)
 {
 	_cleanup_close_ int fd = opening__recording(path);
 
@@ -37,13 +37,13 @@ static bool find_dump(const json_t *session, const char *base, char path[static 
 	if (!file)
 		return false;
 	snprintf(path, PATH_MAX, "%s", file);
-	if (is_there(path))
+	if (recording_is_there(path))
 		return true;
 	last = strrchr(file, '/');
 	if (!last || !name || strchr(name, '/'))
 		return false;
 	snprintf(path, PATH_MAX, "%s/session-%s%s", base, name, last);
-	return is_there(path);
+	return recording_is_there(path);
 }
 
 static int add_dumps(struct why *w, const json_t *manifest, const char *base, struct err *err)
@@ -179,7 +179,7 @@ struct found_trigger {
 	uint32_t tid;
 };
 
-static int take_trigger(const struct marker_found *m, void *arg)
+static int take_marked_trigger(const struct marker_found *m, void *arg)
 {
 	struct found_trigger *f = arg;
 
@@ -198,7 +198,7 @@ int why_incident__ask_dump(const char *path, struct err *err, struct why **ret)
 
 	if (fd < 0)
 		return err_set(err, fd, "%s: cannot open it: %s", path, strerror(-fd));
-	code = marker_file__triggers(fd, take_trigger, &f);
+	code = marker_file__triggers(fd, take_marked_trigger, &f);
 	if (code < 0 || !f.time)
 		return err_set(err, -ENODATA, "%s has no trigger: name a task with --tid", path);
 	if (why__new(&w))

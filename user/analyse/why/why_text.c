@@ -31,7 +31,7 @@ static size_t wrapped_lines(size_t len, size_t columns)
 	return columns && len > columns ? (len + columns - 1) / columns : 1;
 }
 
-static int add_node(struct tree_text *t, const struct why_node *n, int depth)
+static int add_tree_node(struct tree_text *t, const struct why_node *n, int depth)
 {
 	const struct why_node *parent = n->key.parent;
 	size_t begin = t->b->len;
@@ -56,7 +56,7 @@ static int add_children(struct tree_text *t, const struct why_node *n, int depth
 			t->left_out += 1 + nodes_below(c);
 			continue;
 		}
-		if (add_node(t, c, depth) || add_children(t, c, depth + 1))
+		if (add_tree_node(t, c, depth) || add_children(t, c, depth + 1))
 			return -ENOMEM;
 	}
 	return 0;
@@ -89,7 +89,7 @@ static int add_fitting(struct tree_text *t, size_t room)
 }
 
 /* Add a line with the system call that the question is about. *ret_len: 0 without one */
-static int add_call(struct buf *b, const struct why *w, size_t *ret_len)
+static int add_wait_call(struct buf *b, const struct why *w, size_t *ret_len)
 {
 	size_t begin = b->len;
 	char call[sizeof(((struct why_question *)0)->call)];
@@ -111,7 +111,7 @@ int why_text__answer(struct buf *b, const struct why *w, const struct why_verdic
 	};
 	size_t taken = 0, call_len = 0;
 
-	if (buf__printf(b, "%s\n", v->text.data) || add_call(b, w, &call_len))
+	if (buf__printf(b, "%s\n", v->text.data) || add_wait_call(b, w, &call_len))
 		return -ENOMEM;
 	if (!screen)
 		return add_tree(&t, 0);

@@ -114,7 +114,7 @@ static void set_culprit(struct why_verdict *v, const struct why *w, enum why_cau
 	make_printable(v->culprit_comm);
 }
 
-static int add_link(struct why_verdict *v, const char *word)
+static int add_verdict_link(struct why_verdict *v, const char *word)
 {
 	return buf__printf(&v->chain, "%s%s", v->chain.len ? "<" : "", word);
 }
@@ -138,7 +138,7 @@ static int end_in_queue(struct why_verdict *v, const struct why *w, const struct
 		bool softirqs = is_softirqd(w, most->key.who);
 
 		set_culprit(v, w, softirqs ? CAUSE_INTERRUPT : CAUSE_CPU, most->key.who, most->ns);
-		return add_link(v, softirqs ? "interrupt" : "cpu")
+		return add_verdict_link(v, softirqs ? "interrupt" : "cpu")
 			       ?: why_verdict__phrase(&v->text, w, most, duration);
 	}
 	set_culprit(v, w, CAUSE_CPU_MANY, most->key.who, q->ns);
@@ -146,7 +146,7 @@ static int end_in_queue(struct why_verdict *v, const struct why *w, const struct
 	slash = strrchr(name, '/');
 	if (q->alike > 1)
 		*slash = '\0';
-	return add_link(v, "cpu-many")
+	return add_verdict_link(v, "cpu-many")
 		       ?: buf__printf(
 				  &v->text,
 				  "waited for CPU %u behind %zu tasks, %s %s with %d %% of that%s",
@@ -239,7 +239,7 @@ static int follow_longest(struct why_verdict *v, const struct why *w, const stru
 
 		if (q.ns && (!most || q.ns > (most->key.type == WHY_QUEUED ? 0 : most->ns)))
 			return end_in_queue(v, w, &q, duration);
-		if (add_link(v, link_word(most)) ||
+		if (add_verdict_link(v, link_word(most)) ||
 		    why_verdict__phrase(&v->text, w, most, duration))
 			return -ENOMEM;
 		if (!most->child) {
@@ -302,7 +302,7 @@ const char *why_verdict__name(const struct why *w, uint32_t tid, char buf[static
 }
 
 /* Append a function name, demangled and printable. */
-static int add_function(struct buf *b, const char *symbol)
+static int add_verdict_function(struct buf *b, const char *symbol)
 {
 	char *plain = demangle(symbol) ?: strdup(symbol);
 	int err = plain ? buf__add_str(b, make_printable(plain)) : -ENOMEM;
@@ -316,10 +316,10 @@ static int add_place(struct buf *b, const struct why_key *k)
 	int err = 0;
 
 	if (k->function)
-		err = buf__add_str(b, " in ") ?: add_function(b, k->function);
+		err = buf__add_str(b, " in ") ?: add_verdict_function(b, k->function);
 	if (!err && k->call && (!k->function || strcmp(k->call, k->function)))
 		err = buf__add_str(b, k->function ? " (" : " in ")
-			      ?: add_function(b, k->call) ?: buf__add_str(b, k->function ? ")" : "");
+			      ?: add_verdict_function(b, k->call) ?: buf__add_str(b, k->function ? ")" : "");
 	return err;
 }
 
@@ -408,9 +408,9 @@ static int add_ran(struct buf *b, const struct why *w, const struct why_node *n)
 			best = &n->functions[i];
 	if (err || !best->samples)
 		return err ?: add_behalf(b, w, &n->key);
-	err = buf__add_str(b, ", mostly in ") ?: add_function(b, best->name);
+	err = buf__add_str(b, ", mostly in ") ?: add_verdict_function(b, best->name);
 	if (!err && best->call && strcmp(best->call, best->name))
-		err = buf__add_str(b, " (") ?: add_function(b, best->call) ?: buf__add_str(b, ")");
+		err = buf__add_str(b, " (") ?: add_verdict_function(b, best->call) ?: buf__add_str(b, ")");
 	return err ?: add_behalf(b, w, &n->key);
 }
 

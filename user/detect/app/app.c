@@ -71,8 +71,8 @@ static void fill_args(const struct app *a, const struct app_message *m, uint32_t
 }
 
 /* Evaluate a message. If other rules come into force meanwhile, fill the event in again. */
-static void on_message(struct app_client *c, const struct app_message *m,
-		       const struct app_sender *s)
+static void on_app_message(struct app_client *c, const struct app_message *m,
+			   const struct app_sender *s)
 {
 	const struct app *a = (const struct app *)c;
 	struct frbpf_event e = { .time = s->time, .value = m->duration };
@@ -97,7 +97,7 @@ static int app_load(struct source *s, const struct source_env *env)
 	s->skel = a;
 	a->socket = env->app_socket;
 	a->client.name = s->target;
-	a->client.fn = on_message;
+	a->client.fn = on_app_message;
 	return inject__load(s, env, &a->inject);
 }
 

@@ -14,7 +14,7 @@
 
 /* ---- whose uid it is ---- */
 
-static bool parse_number(const char *s, uid_t *ret)
+static bool parse_uid(const char *s, uid_t *ret)
 {
 	char *end;
 	unsigned long n = strtoul(s, &end, 10);
@@ -26,7 +26,7 @@ static bool parse_number(const char *s, uid_t *ret)
 }
 
 /* All ranges of an owner get the `user` of its first range. */
-static void add_range(struct app_limits *l, const char **owners, char *line)
+static void add_id_range(struct app_limits *l, const char **owners, char *line)
 {
 	char *first = strchr(line, ':'), *n = first ? strchr(first + 1, ':') : NULL;
 	struct app_range r;
@@ -35,7 +35,7 @@ static void add_range(struct app_limits *l, const char **owners, char *line)
 		return;
 	*first++ = '\0';
 	*n++ = '\0';
-	if (!parse_number(first, &r.first) || !parse_number(n, &r.n) || !r.n)
+	if (!parse_uid(first, &r.first) || !parse_uid(n, &r.n) || !r.n)
 		return;
 	r.user = r.first;
 	for (size_t i = 0; i < l->n_ranges; i++) {
@@ -55,7 +55,7 @@ void app_limits__set_ranges(struct app_limits *l, char *text)
 
 	l->n_ranges = 0;
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-		add_range(l, owners, line);
+		add_id_range(l, owners, line);
 }
 
 static uid_t user_of(const struct app_limits *l, uid_t uid)

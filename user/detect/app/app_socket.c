@@ -111,7 +111,7 @@ static uint64_t monotonic_time(const struct timespec *ts)
 	return age < AGE_MAX && age < now ? now - age : now;
 }
 
-static void read_control(struct msghdr *msg, struct datagram *d)
+static void read_control_message(struct msghdr *msg, struct datagram *d)
 {
 	struct timespec ts;
 	struct ucred cred;
@@ -153,7 +153,7 @@ static bool receive_datagram(const struct endpoint *e, struct datagram *d)
 	d->len = recvmsg(e->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (d->len < 0)
 		return false;
-	read_control(&msg, d);
+	read_control_message(&msg, d);
 	return true;
 }
 

@@ -99,7 +99,7 @@ int load_error__check_kernel(struct err *err)
  * Every source needs task_struct::__state (see bpf/compat.bpf.h), the newest of its needs. Older
  * kernels refuse different things first: maps of task storage, types, instructions.
  */
-static bool kernel_too_old(void)
+static bool btf_too_old(void)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
 	const struct btf_type *task;
@@ -124,7 +124,7 @@ int load_error__explain(struct err *err, int code, const struct load_log *log)
 	struct utsname un = { 0 };
 	const char *p;
 
-	if (kernel_too_old() && !uname(&un))
+	if (btf_too_old() && !uname(&un))
 		return err_set(err, code,
 			       "this kernel (%s) is too old: rules need Linux 5.14 or later",
 			       un.release);

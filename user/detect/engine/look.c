@@ -89,7 +89,7 @@ static int look__make(struct source *s)
 	return err ?: bpf_prog_test_run_opts(s->look_end_fd, &opts);
 }
 
-static void on_timer(void *arg, uint32_t events)
+static void on_look_timer(void *arg, uint32_t events)
 {
 	struct look *l = arg;
 	struct source *s = l->source;
@@ -127,7 +127,7 @@ int look__prepare(struct source *s)
 	}
 	if (l->listens)
 		return 0;
-	err = listener__add(l->listener, l->timer, EPOLLIN, on_timer, l);
+	err = listener__add(l->listener, l->timer, EPOLLIN, on_look_timer, l);
 	l->listens = !err;
 	return err;
 }

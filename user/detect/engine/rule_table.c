@@ -10,7 +10,7 @@
 #include "detect/engine/text_set.h"
 #include "rules/glob.h"
 
-static struct frbpf_rate rate_of(const struct rate *r)
+static struct frbpf_rate frbpf_rate_of(const struct rate *r)
 {
 	return (struct frbpf_rate){
 		.window = r->window, .n = r->n, .per = r->per, .field = r->field
@@ -78,8 +78,8 @@ static int fill_rule(struct frbpf_rule *rule, const struct rule_conf *conf, uint
 	rule->part = conf->part ? conf->part - 1 : 0;
 	rule->n_others = conf->n_others;
 	memcpy(rule->others, conf->others, sizeof(rule->others));
-	rule->cooldown = rate_of(&conf->cooldown);
-	rule->count = rate_of(&conf->count);
+	rule->cooldown = frbpf_rate_of(&conf->cooldown);
+	rule->count = frbpf_rate_of(&conf->count);
 	rule->flags = flags_of(conf);
 	/* only if values are compared: a pending event has just passed the threshold, and without
 	 * a threshold a large value means nothing */

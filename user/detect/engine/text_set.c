@@ -9,7 +9,7 @@
 #include "rules/glob.h"
 
 /* The hash identifies the same text in the next set. */
-static uint64_t hash_of(const char *text, uint32_t kind)
+static uint64_t text_hash(const char *text, uint32_t kind)
 {
 	return hash_fnv1a(HASH_FNV1A_BEGIN + kind, text, strlen(text));
 }
@@ -33,7 +33,7 @@ static int text_set_add(struct text_set *set, const char *text, uint32_t kind, s
 		return -ENOSPC;
 	set->text[i] = text;
 	set->kind[i] = kind;
-	set->id[i] = hash_of(text, kind);
+	set->id[i] = text_hash(text, kind);
 	set->n++;
 	return 0;
 }

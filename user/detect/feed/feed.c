@@ -127,7 +127,7 @@ static void note_lacking(struct feed *f, const char *tracepoint)
 }
 
 /* Leave out programs whose tracepoint this kernel lacks. 0 or negative errno. */
-static int leave_out(struct feed *f, const struct feed_programs *p)
+static int leave_out_programs(struct feed *f, const struct feed_programs *p)
 {
 	struct btf *kernel = btf__load_vmlinux_btf();
 	struct bpf_program *prog;
@@ -154,7 +154,7 @@ static int programs_load(struct feed *f, struct feed_programs *p)
 {
 	int err = bpf_map__set_max_entries(p->out, cpus__n_possible());
 
-	err = err ?: leave_out(f, p);
+	err = err ?: leave_out_programs(f, p);
 	return err ?: bpf_object__load_skeleton(p->skeleton);
 }
 
@@ -179,7 +179,7 @@ int feed__load(struct feed *f, enum feed_kind kind, uint16_t event_type, struct 
 	return load_error__explain(err, code, &log);
 }
 
-static int set_cgroups(const struct off_cpu_time_bpf *skel, const struct feed_off_cpu *o)
+static int set_feed_cgroups(const struct off_cpu_time_bpf *skel, const struct feed_off_cpu *o)
 {
 	uint8_t in = 1;
 
@@ -200,7 +200,7 @@ int feed__load_off_cpu(struct feed *f, const struct feed_off_cpu *o, struct err 
 	code = off_cpu_open(p, o);
 	code = code ?: programs_load(f, p);
 	load_log__end();
-	code = code ?: set_cgroups(p->skel, o);
+	code = code ?: set_feed_cgroups(p->skel, o);
 	if (!code)
 		return 0;
 	programs_free(f, FEED_OFF_CPU);

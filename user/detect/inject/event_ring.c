@@ -37,8 +37,8 @@ struct sample_head {
 	uint32_t raw_size;
 } __attribute__((packed));
 
-static int open_ring(struct ring *ring, const struct perf_event_attr *attr, int cpu,
-		     const char *filter)
+static int open_event_ring(struct ring *ring, const struct perf_event_attr *attr, int cpu,
+			   const char *filter)
 {
 	ring->fd = admin__open_event(attr, -1, cpu, 0);
 	if (ring->fd < 0)
@@ -63,7 +63,7 @@ static int open_rings(const struct perf_event_attr *attr, const char *filter,
 		err = r->rings ? 0 : -ENOMEM;
 	}
 	for (size_t i = 0; i < n_cpus && !err; i++) {
-		err = open_ring(&r->rings[r->n++], attr, cpus[i], filter);
+		err = open_event_ring(&r->rings[r->n++], attr, cpus[i], filter);
 		if (err == -ENODEV) { /* went offline meanwhile */
 			r->n--;
 			err = 0;
@@ -153,7 +153,7 @@ static uint64_t lost_record_count(const void *record, size_t size)
 	return lost.lost;
 }
 
-static void read_record(const struct perf_event_header *h, void *arg)
+static void read_ring_record(const struct perf_event_header *h, void *arg)
 {
 	struct reader *r = arg;
 
@@ -167,7 +167,7 @@ uint64_t event_ring__read(struct event_ring *r, size_t i,
 			  void (*fn)(const struct event_sample *s, void *arg), void *arg)
 {
 	struct reader reader = { .fn = fn, .arg = arg };
-	bool whole = forward_ring__drain(&r->rings[i].ring, &r->record, read_record, &reader);
+	bool whole = forward_ring__drain(&r->rings[i].ring, &r->record, read_ring_record, &reader);
 
 	return reader.lost + !whole;
 }

@@ -157,7 +157,7 @@ static int read_status(int dir, struct proc_task *ret)
 	return ret->pid ? 0 : -ESRCH;
 }
 
-static int read_task(int dir, struct proc_task *ret)
+static int read_proc_task(int dir, struct proc_task *ret)
 {
 	*ret = (struct proc_task){ .comm = "" };
 	return proc_file__comm(dir, ret->comm) ?: read_status(dir, ret) ?: proc_file__stat(dir, &ret->stat);
@@ -245,7 +245,7 @@ int proc_subject__fill(struct frbpf_event *e, enum event_task who, pid_t tid, bo
 	_cleanup_close_ int dir = proc_file__open_task(tid);
 	struct proc_task task, leader;
 
-	if (dir < 0 || read_task(dir, &task)) {
+	if (dir < 0 || read_proc_task(dir, &task)) {
 		e->val[who][FRBPF_FIELD_TID][0] = tid;
 		if (!e->val[who][FRBPF_FIELD_PID][0])
 			e->val[who][FRBPF_FIELD_PID][0] = tid;

@@ -43,7 +43,7 @@ struct listener *listener__new(void)
 	return l;
 }
 
-static struct entry *find_id(const struct listener *l, uint64_t id)
+static struct entry *find_listener_id(const struct listener *l, uint64_t id)
 {
 	struct entry *e = l->entries;
 
@@ -69,7 +69,7 @@ static void *listen_thread(void *arg)
 		if (!ev.data.u64)
 			return NULL;
 		pthread_mutex_lock(&l->lock);
-		e = find_id(l, ev.data.u64);
+		e = find_listener_id(l, ev.data.u64);
 		if (e)
 			e->fn(e->arg, ev.events);
 		pthread_mutex_unlock(&l->lock);

@@ -66,7 +66,7 @@ static int probe_files_add(struct probe_files *files, const char *open, const ch
 	return v->open && v->name ? 0 : -ENOMEM;
 }
 
-static int add_path(struct probe_files *files, const char *path)
+static int add_probe_path(struct probe_files *files, const char *path)
 {
 	struct stat st;
 	int err = probe_reader__reach(path);
@@ -227,7 +227,7 @@ static int compare_library(const char *soname, const char *path, void *arg)
 	return 0;
 }
 
-static bool is_file(const char *path)
+static bool is_regular_path(const char *path)
 {
 	struct stat st;
 
@@ -246,7 +246,7 @@ static void list_folder(const char *folder, struct library *lib)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", folder, e->d_name);
 		/* a folder in /usr/lib may have the name of a program */
-		if (is_file(path))
+		if (is_regular_path(path))
 			compare_library(e->d_name, path, lib);
 	}
 	if (dir)
@@ -277,7 +277,8 @@ static bool find_program(const char *name, char *ret, size_t size)
 		size_t len = strcspn(path, ":");
 
 		snprintf(ret, size, "%.*s/%s", (int)len, path, name);
-		if (path[0] == '/' && strlen(ret) + 1 < size && is_file(ret) && !access(ret, X_OK))
+		if (path[0] == '/' && strlen(ret) + 1 < size && is_regular_path(ret) &&
+		    !access(ret, X_OK))
 			return true;
 		if (!path[len])
 			return false;
@@ -300,9 +301,9 @@ static int find_library_files(const char *name, struct probe_files *ret, struct 
 			       "there are several libraries %s: write the whole name, such as %s",
 			       name, lib->soname);
 	if (!code)
-		code = add_path(ret, lib->path);
+		code = add_probe_path(ret, lib->path);
 	else
-		code = find_program(name, program, sizeof(program)) ? add_path(ret, program)
+		code = find_program(name, program, sizeof(program)) ? add_probe_path(ret, program)
 								    : -ENOENT;
 	if (code == -ENOENT)
 		return err_set(err, code,
@@ -323,7 +324,7 @@ int probe_files__find(const char *path, struct probe_files *ret, struct err *err
 	} else if (strpbrk(path, "*?[")) {
 		code = find_in_processes(path, &found, err);
 	} else {
-		code = add_path(&found, path);
+		code = add_probe_path(&found, path);
 		if (code == -ENOENT)
 			code = find_in_processes(path, &found, err);
 		else if (code)

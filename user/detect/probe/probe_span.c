@@ -25,7 +25,7 @@ struct probe_span {
 
 /* ---- target ---- */
 
-static uint32_t count_args(const struct probe_target *t)
+static uint32_t count_target_args(const struct probe_target *t)
 {
 	uint32_t n = 0;
 
@@ -38,7 +38,7 @@ static uint32_t count_args(const struct probe_target *t)
 
 static int check_probe_key(const struct probe_target *t, const char *name, struct err *err)
 {
-	uint32_t n = count_args(t);
+	uint32_t n = count_target_args(t);
 
 	if (probe_span__arg(name) < (int)n)
 		return 0;

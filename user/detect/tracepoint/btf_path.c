@@ -230,7 +230,7 @@ static int walk_follow(struct walk *w)
 /* ---- the value found ---- */
 
 /* Is there a typedef @name between the type @id and its plain type? */
-static bool is_called(const struct btf *btf, uint32_t id, const char *name)
+static bool type_is_called(const struct btf *btf, uint32_t id, const char *name)
 {
 	const struct btf_type *t = btf__type_by_id(btf, id);
 
@@ -286,14 +286,15 @@ static void take_network_order(struct walk *w)
 	struct btf_value *v = w->v;
 	char last[64];
 
-	if (is_called(w->btf, w->type, "__be32")) {
+	if (type_is_called(w->btf, w->type, "__be32")) {
 		snprintf(last, sizeof(last), "%.*s", (int)w->part.len, w->path + w->part.off);
 		if (strstr(last, "addr") || strstr(last, "_ip") || !strcmp(last, "ip")) {
 			v->where.kind = FRBPF_EXTRACT_IPV4;
 			v->type = EXPR_IPV4;
 			return;
 		}
-	} else if (!is_called(w->btf, w->type, "__be16") && !is_called(w->btf, w->type, "__be64")) {
+	} else if (!type_is_called(w->btf, w->type, "__be16") &&
+		   !type_is_called(w->btf, w->type, "__be64")) {
 		return;
 	}
 	v->where.kind = FRBPF_EXTRACT_BE;

@@ -174,7 +174,7 @@ enum expr_type event_field__type(const struct event_field *f)
 /* ---- from a sample ---- */
 
 /* Conditions compare signed numbers: larger ones become the largest signed number. */
-static __u64 read_number(const struct event_field *f, const char *raw, size_t size)
+static __u64 read_field_number(const struct event_field *f, const char *raw, size_t size)
 {
 	uint64_t v;
 
@@ -200,7 +200,7 @@ void event_field__value(const struct event_field *f, const char *raw, size_t siz
 		return;
 	}
 	if (f->kind == EVENT_FIELD_NUMBER) {
-		ret[0] = read_number(f, raw, size);
+		ret[0] = read_field_number(f, raw, size);
 		return;
 	}
 	if (f->at.offset > size || f->at.size > size - f->at.offset)

@@ -121,8 +121,8 @@ static int make_comparisons(const struct ruleset *rs, struct rule_conf *rule, ui
 	return err;
 }
 
-static int unknown_field(const struct rule_conf *rule, const struct rule_arg *arg,
-			 const struct event_format *f, const char *more, struct diags *d)
+static int unknown_format_field(const struct rule_conf *rule, const struct rule_arg *arg,
+				const struct event_format *f, const char *more, struct diags *d)
 {
 	const char *names[NAMES_MAX + 1] = { NULL }, *nearest;
 	char all[512] = "";
@@ -164,7 +164,7 @@ static int bind_arg(const struct ruleset *rs, struct rule_conf *rule, uint32_t i
 	int err;
 
 	if (!field)
-		return unknown_field(rule, arg, f, more, d);
+		return unknown_format_field(rule, arg, f, more, d);
 	if (field->kind == EVENT_FIELD_OTHER)
 		return diags__error(
 			d, rule->src, arg->at,
@@ -307,8 +307,8 @@ static int add_common_condition(struct buf *out, const struct frbpf_node *n)
 	return is_plain(word) ? buf__printf(out, "COMM %s \"%s\"", op_texts[n->op], word) : 1;
 }
 
-static int add_node(struct buf *out, const struct frbpf_node *n, const struct event_format *f,
-		    const struct rule_arg *const *args)
+static int add_filter_node(struct buf *out, const struct frbpf_node *n,
+			   const struct event_format *f, const struct rule_arg *const *args)
 {
 	if (n->field < FRBPF_FIELD_ARG)
 		return add_common_condition(out, n);
@@ -330,7 +330,7 @@ static int add_nodes(struct buf *out, const struct frbpf_node *nodes, uint32_t n
 		size_t before = out->len;
 
 		err = buf__add_str(out, !first ? " && " : out->len ? " || (" : "(");
-		err = err ?: add_node(out, &nodes[i], f, args);
+		err = err ?: add_filter_node(out, &nodes[i], f, args);
 		if (err < 0)
 			return err;
 		if (err > 0)

@@ -38,7 +38,7 @@ typedef int (*format_constant_fn)(const char *name, size_t len, void *arg, int64
 
 /* ---- words ---- */
 
-static bool is_name_char(char c)
+static bool is_identifier_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
 }
@@ -80,8 +80,8 @@ static void format_words__next(struct format_words *w)
 		return;
 	if (*p == '"') {
 		take_word_string(w);
-	} else if (is_name_char(*p)) {
-		while (p < w->end && is_name_char(*p))
+	} else if (is_identifier_char(*p)) {
+		while (p < w->end && is_identifier_char(*p))
 			p++;
 		w->kind = isdigit((unsigned char)*w->s) ? FORMAT_NUMBER : FORMAT_NAME;
 		w->len = p - w->s;
@@ -356,7 +356,7 @@ static int find_in_kernel(const char *s, size_t len, void *arg, int64_t *ret)
 	return -ENOENT;
 }
 
-static bool is_name(const char *s)
+static bool is_format_name(const char *s)
 {
 	return (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || *s == '_';
 }
@@ -378,7 +378,7 @@ static bool take_strings(struct format_words *w, char *ret, size_t size)
 	return fits;
 }
 
-static int add_name(struct names *names, const char *name, int64_t value)
+static int add_value_name(struct names *names, const char *name, int64_t value)
 {
 	char *copy;
 
@@ -403,8 +403,8 @@ static int take_symbolic_names(struct search *s, struct format_words *w, struct 
 	while (format_words__skip(w, "{")) {
 		err = format_expr__eval(w, find_in_kernel, s, &value);
 		if (!err && format_words__skip(w, ",") && take_strings(w, name, sizeof(name)) &&
-		    is_name(name))
-			err = add_name(ret, name, value);
+		    is_format_name(name))
+			err = add_value_name(ret, name, value);
 		if (err == -ENOMEM)
 			return err;
 		while (w->kind != FORMAT_END && !format_words__is(w, "}"))
@@ -424,7 +424,7 @@ struct operand {
 };
 
 /* Read REC->state, a cast of it or, with @bits, some bits of it. */
-static struct operand take_operand(struct format_words *w, bool bits)
+static struct operand take_format_operand(struct format_words *w, bool bits)
 {
 	struct operand v = { 0 };
 	int depth = 0, depth_of_mask = -1;
@@ -471,7 +471,7 @@ static struct event_field *find_field(struct event_format *f, const struct opera
  */
 static int take_call(struct search *s, struct format_words *w, bool flags)
 {
-	struct operand v = take_operand(w, flags);
+	struct operand v = take_format_operand(w, flags);
 	struct event_field *field = find_field(s->f, &v);
 	struct names names = { 0 };
 	int err;

@@ -120,7 +120,7 @@ int tracepoint_bind__unknown(const struct rule_conf *rule, const char *name, cha
 	return -EINVAL;
 }
 
-static int unknown_tracepoint(const struct rule_conf *rule, struct diags *d)
+static int unknown_btf_tracepoint(const struct rule_conf *rule, struct diags *d)
 {
 	char **names;
 
@@ -279,7 +279,7 @@ static int bind_to_fields(const struct ruleset *rs, struct rule_conf *rule,
 		return 0; /* this cannot be checked without root */
 	}
 	if (code == -ENOENT)
-		return unknown_tracepoint(rule, d);
+		return unknown_btf_tracepoint(rule, d);
 	if (code)
 		return diags__error(d, rule->src, rule->when_span, "%s", err.msg);
 	list_args(trace, args, sizeof(args));
@@ -313,7 +313,7 @@ int tracepoint_bind__rule(const struct ruleset *rs, struct rule_conf *rule, bool
 		return 0;
 	err = btf_trace__find(tracepoint_info__name(rule->when.target), &trace);
 	if (err == -EOPNOTSUPP)
-		return unknown_tracepoint(rule, d);
+		return unknown_btf_tracepoint(rule, d);
 	if (err == -ENOMEM)
 		return err;
 	if (!trace || find_non_argument(rule, trace) || needs_names(rule, trace, partly))

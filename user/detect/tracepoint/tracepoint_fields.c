@@ -156,7 +156,7 @@ static uint64_t pause_left(const struct fields *f, uint64_t now)
 	return least == UINT64_MAX ? 0 : least;
 }
 
-static void set_timer(const struct fields *f, uint64_t ns)
+static void set_fields_timer(const struct fields *f, uint64_t ns)
 {
 	struct itimerspec t = { .it_value = { ns / NSEC_PER_SEC, ns % NSEC_PER_SEC } };
 
@@ -172,7 +172,7 @@ static void maybe_pause(struct fields *f)
 	if (left >= PAUSE_MIN && f->tap && !f->paused) {
 		event_ring__enable(f->tap->ring, false);
 		f->paused = true;
-		set_timer(f, left);
+		set_fields_timer(f, left);
 	}
 	pthread_mutex_unlock(&f->lock);
 }

@@ -60,7 +60,7 @@ static bool next_path_part(struct walk *w, char part[static PATH_MAX])
 }
 
 /* Continue where the symbolic link @path leads. */
-static int follow_link(struct walk *w, const char *path, struct err *err)
+static int follow_base_link(struct walk *w, const char *path, struct err *err)
 {
 	char target[PATH_MAX], all[2 * PATH_MAX];
 	ssize_t n = readlink(path, target, sizeof(target) - 1);
@@ -98,7 +98,7 @@ static int enter_part(struct walk *w, const char *part, bool *ret_done, struct e
 	if (code)
 		return code;
 	if (S_ISLNK(st.st_mode))
-		return follow_link(w, path, err);
+		return follow_base_link(w, path, err);
 	memcpy(w->here, path, strlen(path) + 1);
 	return 0;
 }
@@ -478,8 +478,8 @@ void base_dir__reserve_name(struct base_dir *b, uint64_t realtime_ns,
 }
 
 /* @where: path of the directory below the base, ending in '/', for messages. */
-static int write_whole(const struct base_dir *b, int dir, const char *where, const char *name,
-		       const char *text, size_t len, struct err *err)
+static int write_whole_file(const struct base_dir *b, int dir, const char *where, const char *name,
+			    const char *text, size_t len, struct err *err)
 {
 	char tmp[64];
 	int fd, code;
@@ -572,7 +572,7 @@ int base_dir__write_manifest(const struct base_dir *b, const char *name, const c
 	if (code < 0)
 		return code;
 	snprintf(file, sizeof(file), "%s.json", name);
-	code = write_whole(b, b->incidents_fd, "incidents/", file, text, len, err);
+	code = write_whole_file(b, b->incidents_fd, "incidents/", file, text, len, err);
 	if ((code == -ENOSPC || code == -EDQUOT) &&
 	    base_dir__promote_draft(b, name, text, len) == 0)
 		return 0;
@@ -584,7 +584,7 @@ int base_dir__write_manifest(const struct base_dir *b, const char *name, const c
 int base_dir__write_file(const struct base_dir *b, const char *name, const char *text, size_t len,
 			 struct err *err)
 {
-	return write_whole(b, b->fd, "", name, text, len, err);
+	return write_whole_file(b, b->fd, "", name, text, len, err);
 }
 
 static void remove_empty_session(int fd, const char *name, void *arg)

@@ -56,7 +56,7 @@ static const char *digits_of(const char *file, const char *prefix, const char *s
 	return file + len;
 }
 
-static bool is_file(int fd, const char *name, struct stat *ret)
+static bool is_regular_entry(int fd, const char *name, struct stat *ret)
 {
 	return fstatat(fd, name, ret, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(ret->st_mode);
 }
@@ -76,7 +76,7 @@ static int add_temporary(struct base_scan *s, int fd, const char *file)
 	struct stat st;
 
 	if (strncmp(file, BASE_DIR_TMP_PREFIX, strlen(BASE_DIR_TMP_PREFIX)) == 0 &&
-	    is_file(fd, file, &st))
+	    is_regular_entry(fd, file, &st))
 		s->tmp_bytes += st.st_size;
 	return 0;
 }
@@ -88,7 +88,7 @@ static int add_manifest(struct base_scan *s, int fd, const char *file)
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		const char *digits = digits_of(file, kinds[i].prefix, ".json");
 
-		if (!digits || !is_file(fd, file, &st))
+		if (!digits || !is_regular_entry(fd, file, &st))
 			continue;
 		return add_incident_part(
 			s, digits,
@@ -106,13 +106,13 @@ static int add_dump(struct base_scan *s, int fd, const char *file)
 	const char *digits = dump_name__time(file);
 	struct stat st;
 
-	if (!digits || !is_file(fd, file, &st))
+	if (!digits || !is_regular_entry(fd, file, &st))
 		return add_temporary(s, fd, file);
 	return add_incident_part(s, digits,
 				 &(struct base_incident){ .n_dumps = 1, .bytes = st.st_size });
 }
 
-static int add_session(struct base_scan *s, int fd, const char *name)
+static int add_session_folder(struct base_scan *s, int fd, const char *name)
 {
 	int dir;
 
@@ -165,7 +165,7 @@ int base_scan__read(const struct base_dir *b, struct base_scan *ret)
 
 	*ret = (struct base_scan){ .b = b };
 	err = each_directory_name(b->incidents_fd, add_manifest, ret);
-	err = err ?: each_directory_name(b->fd, add_session, ret);
+	err = err ?: each_directory_name(b->fd, add_session_folder, ret);
 	if (!err && ret->n)
 		join_parts(ret);
 	return err;

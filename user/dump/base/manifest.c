@@ -73,7 +73,7 @@ static json_t *json_call(const struct incident_trigger *it)
 }
 
 /* The innermost frame comes first. */
-static json_t *json_stack(const __u64 *ips, const struct stack_frame *frames, size_t n)
+static json_t *json_manifest_stack(const __u64 *ips, const struct stack_frame *frames, size_t n)
 {
 	json_t *list = json_array();
 
@@ -95,13 +95,13 @@ static json_t *json_stack(const __u64 *ips, const struct stack_frame *frames, si
 }
 
 /* JSON null: the trigger has no stacks. */
-static json_t *json_stacks(const struct incident_stacks *s)
+static json_t *json_manifest_stacks(const struct incident_stacks *s)
 {
 	if (!s)
 		return json_null();
 	return json_pack("{s:o, s:o, s:s?}", "kernel",
-			 json_stack(s->raw.kernel, s->kernel, s->raw.n_kernel), "user",
-			 json_stack(s->raw.user, s->user, s->raw.n_user), "user_from",
+			 json_manifest_stack(s->raw.kernel, s->kernel, s->raw.n_kernel), "user",
+			 json_manifest_stack(s->raw.user, s->user, s->raw.n_user), "user_from",
 			 !s->raw.n_user	     ? NULL
 			 : s->user_of_switch ? "sched_switch"
 					     : "trigger");
@@ -193,7 +193,7 @@ static json_t *json_trigger(const struct incident *inc, const struct incident_tr
 		json_object_set_new(j, "cannot_tell", json_string(cannot_tell(it)));
 	}
 	if (j)
-		json_object_set_new(j, "stacks", json_stacks(incident__stacks(inc, t)));
+		json_object_set_new(j, "stacks", json_manifest_stacks(incident__stacks(inc, t)));
 	state = j ? json_state(inc, it) : NULL;
 	if (state)
 		json_object_set_new(j, "state", state);
@@ -262,7 +262,8 @@ static json_t *json_window(const struct incident *inc, const struct dump_result 
 	return j;
 }
 
-static json_t *json_session(const struct base_dir *base, const struct incident *inc, size_t i)
+static json_t *json_manifest_session(const struct base_dir *base, const struct incident *inc,
+				     size_t i)
 {
 	const struct dump_result *res = &inc->results[i];
 	const struct session *s = res->session;
@@ -284,13 +285,13 @@ static json_t *json_session(const struct base_dir *base, const struct incident *
 			 (json_int_t)res->sideband_rescans, "incomplete", res->sideband_incomplete);
 }
 
-static json_t *json_sessions(const struct base_dir *base, const struct incident *inc)
+static json_t *json_manifest_sessions(const struct base_dir *base, const struct incident *inc)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < INCIDENT_SESSIONS_MAX; i++) {
 		if (inc->results[i].session)
-			json_array_append_new(list, json_session(base, inc, i));
+			json_array_append_new(list, json_manifest_session(base, inc, i));
 	}
 	return list;
 }
@@ -328,7 +329,8 @@ static json_t *json_freeze(const struct incident *inc)
 		(json_int_t)f->bytes);
 }
 
-static json_t *json_triggers(const struct incident *inc, const struct incident_trigger *v, size_t n)
+static json_t *json_manifest_triggers(const struct incident *inc, const struct incident_trigger *v,
+				      size_t n)
 {
 	json_t *list = json_array();
 
@@ -357,7 +359,8 @@ static int manifest_no_memory(const char *name, struct err *err)
 }
 
 /* Takes over @j. The caller holds the lock of manifests. */
-static int write_manifest(const struct base_dir *base, const char *name, json_t *j, struct err *err)
+static int write_manifest_file(const struct base_dir *base, const char *name, json_t *j,
+			       struct err *err)
 {
 	_cleanup_free_ char *text = j ? json_dumps(j, JSON_INDENT(2)) : NULL;
 
@@ -379,7 +382,7 @@ int manifest__edit(const struct base_dir *base, const char *name, manifest_edit_
 	if (code == -ENOMEM)
 		manifest_no_memory(name, err);
 	if (code > 0)
-		code = write_manifest(base, name, json_incref(j), err);
+		code = write_manifest_file(base, name, json_incref(j), err);
 	base_dir__unlock_manifests();
 	json_decref(j);
 	return code;
@@ -428,8 +431,8 @@ static int keep_added(json_t *manifest, const struct base_dir *base, const struc
 	return err ? -ENOMEM : 0;
 }
 
-static json_t *json_suppressed(const char *rule, const struct frbpf_suppressed *suppressed,
-			       uint64_t realtime_offset)
+static json_t *json_manifest_suppressed(const char *rule, const struct frbpf_suppressed *suppressed,
+					uint64_t realtime_offset)
 {
 	json_t *largest = json_null();
 
@@ -467,8 +470,8 @@ static int edit_suppressed(json_t *manifest, void *arg)
 			break;
 		}
 	}
-	if (json_array_append_new(list,
-				  json_suppressed(e->rule, e->suppressed, e->realtime_offset)))
+	if (json_array_append_new(
+		    list, json_manifest_suppressed(e->rule, e->suppressed, e->realtime_offset)))
 		return -ENOMEM;
 	return 1;
 }
@@ -571,11 +574,12 @@ static json_t *make_manifest(const struct base_dir *base, const struct incident 
 	j = json_pack("{s:i, s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:I, s:n, s:o, s:o, s:[]}",
 		      "schema", MANIFEST_SCHEMA, "incident", inc->name, "frbpf", frbpf_version,
 		      "host", json_host(hostname), "time", json_time(inc, inc->triggers[0].t.time),
-		      "triggers", json_triggers(inc, inc->triggers, inc->n_triggers), "names",
+		      "triggers", json_manifest_triggers(inc, inc->triggers, inc->n_triggers),
+		      "names",
 		      inc->names	   ? "pending"
 		      : inc->names_missing ? "partial"
 					   : "complete",
-		      "merged", json_triggers(inc, inc->merged, n_merged), "more_merged",
+		      "merged", json_manifest_triggers(inc, inc->merged, n_merged), "more_merged",
 		      (json_int_t)inc->more_merged, "suppressed", "freeze", json_freeze(inc),
 		      "sessions", sessions, "actions");
 	if (j && suspended)
@@ -616,10 +620,10 @@ int manifest__write(const struct base_dir *base, struct incident *inc, const cha
 
 	base_dir__lock_manifests();
 	if (!inc->listed || base_dir__has_manifest(base, inc->name)) {
-		json_t *sessions = json_sessions(base, inc);
+		json_t *sessions = json_manifest_sessions(base, inc);
 
-		code = write_manifest(base, inc->name, make_manifest(base, inc, hostname, sessions),
-				      err);
+		code = write_manifest_file(base, inc->name,
+					   make_manifest(base, inc, hostname, sessions), err);
 		inc->listed = inc->listed || !code;
 	}
 	base_dir__unlock_manifests();

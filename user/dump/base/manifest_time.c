@@ -8,7 +8,7 @@
 #include "dump/base/manifest.h"
 #include "rules/units.h"
 
-static json_t *json_utc(uint64_t realtime_ns)
+static json_t *json_manifest_utc(uint64_t realtime_ns)
 {
 	char date[UTC_DATE_SIZE], text[64];
 
@@ -19,8 +19,8 @@ static json_t *json_utc(uint64_t realtime_ns)
 
 json_t *manifest__moment(uint64_t realtime_offset, uint64_t monotonic)
 {
-	return json_pack("{s:o, s:o}", "utc", json_utc(monotonic + realtime_offset), "monotonic_ns",
-			 json_integer((json_int_t)monotonic));
+	return json_pack("{s:o, s:o}", "utc", json_manifest_utc(monotonic + realtime_offset),
+			 "monotonic_ns", json_integer((json_int_t)monotonic));
 }
 
 json_t *manifest__suspends(const struct incident *inc)

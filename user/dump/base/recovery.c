@@ -100,8 +100,8 @@ static json_t *make_stranger(const struct base_incident *inc)
 			 "found without a manifest, and without a marker in its files", "merged");
 }
 
-static json_t *make_session(const struct base_scan *s, const struct base_session *session,
-			    const struct base_incident *inc)
+static json_t *recover_session(const struct base_scan *s, const struct base_session *session,
+			       const struct base_incident *inc)
 {
 	char path[PATH_MAX + NAME_MAX + 80], file[DUMP_NAME_SIZE];
 	struct stat st;
@@ -115,12 +115,12 @@ static json_t *make_session(const struct base_scan *s, const struct base_session
 			 json_text(path, sizeof(path)), "error", "bytes", (json_int_t)st.st_size);
 }
 
-static json_t *make_sessions(const struct base_scan *s, const struct base_incident *inc)
+static json_t *recover_sessions(const struct base_scan *s, const struct base_incident *inc)
 {
 	json_t *list = json_array(), *j;
 
 	for (size_t i = 0; i < s->n_sessions; i++) {
-		j = make_session(s, &s->sessions[i], inc);
+		j = recover_session(s, &s->sessions[i], inc);
 		if (j)
 			json_array_append_new(list, j);
 	}
@@ -137,7 +137,7 @@ static void finish_incident(const struct base_scan *s, const struct base_inciden
 
 	m = m ?: make_found_incident(s, inc);
 	m = m ?: make_stranger(inc);
-	if (m && json_object_set_new(m, "sessions", make_sessions(s, inc)) == 0 &&
+	if (m && json_object_set_new(m, "sessions", recover_sessions(s, inc)) == 0 &&
 	    json_object_set_new(m, "recovered", json_true()) == 0)
 		text = json_dumps(m, JSON_INDENT(2));
 	json_decref(m);

@@ -34,7 +34,7 @@ static void set_arg_number(struct trigger_arg *a, int64_t v, const struct consta
 }
 
 /* The words of @val are numbers whose highest byte is the first byte of the address. */
-static void set_address(struct trigger_arg *a, int family, const __u64 *val)
+static void set_arg_address(struct trigger_arg *a, int family, const __u64 *val)
 {
 	uint64_t net[2] = { htobe64(val[0]), htobe64(val[1]) };
 
@@ -63,16 +63,16 @@ static void set_arg_value(struct trigger_arg *a, enum expr_type type, const __u6
 		units__format_duration(val[0], a->text, sizeof(a->text));
 		break;
 	case EXPR_IPV4:
-		set_address(a, AF_INET, val);
+		set_arg_address(a, AF_INET, val);
 		break;
 	case EXPR_IPV6:
-		set_address(a, AF_INET6, val);
+		set_arg_address(a, AF_INET6, val);
 		break;
 	case EXPR_ADDRESS:
 		if (!val[0] && val[1] >> 32 == 0xffff)
-			set_address(a, AF_INET, (const __u64[2]){ val[1] << 32 });
+			set_arg_address(a, AF_INET, (const __u64[2]){ val[1] << 32 });
 		else
-			set_address(a, AF_INET6, val);
+			set_arg_address(a, AF_INET6, val);
 		break;
 	case EXPR_NUMBER:
 		set_arg_number(a, val[0], f ? f->symbols : NULL, f && f->bits);
@@ -84,7 +84,7 @@ static void set_arg_value(struct trigger_arg *a, enum expr_type type, const __u6
  * Does the event have this field? The number of a static probe's arguments varies, and not every
  * system call is on a socket.
  */
-static bool is_there(const struct frbpf_trigger *t, uint32_t field)
+static bool trigger_has_field(const struct frbpf_trigger *t, uint32_t field)
 {
 	if (t->source == FRBPF_SOURCE_SYSCALL)
 		return t->args[FRBPF_SYSCALL_FAMILY - FRBPF_FIELD_ARG][0];
@@ -92,12 +92,12 @@ static bool is_there(const struct frbpf_trigger *t, uint32_t field)
 }
 
 /* Add fields that every event of its source has; a dump by hand has no source. */
-static size_t add_fields(const struct frbpf_trigger *t, struct trigger_arg *ret, size_t n)
+static size_t add_arg_fields(const struct frbpf_trigger *t, struct trigger_arg *ret, size_t n)
 {
 	for (const struct expr_field_desc *f = expr_fields;
 	     t->source && f->name && n < FRBPF_MAX_ARGS; f++) {
 		if (f->field < FRBPF_FIELD_ARG || !f->sources || !expr_field__is_of(f, t->source) ||
-		    !is_there(t, f->field))
+		    !trigger_has_field(t, f->field))
 			continue;
 		ret[n] = (struct trigger_arg){ .name = f->name };
 		set_arg_value(&ret[n++], f->type, t->args[f->field - FRBPF_FIELD_ARG], f);
@@ -156,7 +156,7 @@ size_t trigger_args__get(const struct incident_trigger *it,
 
 	if (it->t.flags & FRBPF_TRIGGER_ABSENT) /* there was no event */
 		return 0;
-	n = add_fields(&it->t, ret, 0);
+	n = add_arg_fields(&it->t, ret, 0);
 	n = it->rule ? add_named(&it->t, &it->rule->args, ret, n) : n;
 	return add_arg_text(&it->t, ret, n);
 }

@@ -13,7 +13,7 @@
 	500000ULL /* value of a slow machine, if there is no memory to measure */
 
 /* Small pages would cost 2048 page faults: where these are slow, a tenth of a start. */
-static uint8_t *probe_memory(void)
+static uint8_t *probe_buffer(void)
 {
 	void *p = aligned_alloc(HUGE_PAGE, PROBE_BYTES);
 
@@ -24,7 +24,7 @@ static uint8_t *probe_memory(void)
 
 uint64_t freeze__measure_copy(void)
 {
-	uint8_t *src = probe_memory(), *dst = probe_memory();
+	uint8_t *src = probe_buffer(), *dst = probe_buffer();
 	uint64_t best = UINT64_MAX, t;
 
 	if (!src || !dst) {

@@ -41,7 +41,7 @@ struct ring_image ring_image__make(const uint8_t *copy, size_t size, uint64_t he
 	return img;
 }
 
-static const struct perf_event_header *record_at(const struct ring_image *img, size_t off)
+static const struct perf_event_header *image_record_at(const struct ring_image *img, size_t off)
 {
 	const struct perf_event_header *h = (const void *)(img->data + off);
 
@@ -68,7 +68,7 @@ static int walk_image(const struct ring_image *img, const struct perf_event_head
 	const struct perf_event_header **v = NULL, *h;
 	size_t n = 0, cap = 0;
 
-	for (size_t off = 0; off < img->len && (h = record_at(img, off)); off += h->size) {
+	for (size_t off = 0; off < img->len && (h = image_record_at(img, off)); off += h->size) {
 		if (!ARRAY_HAS_ROOM(v, n, cap, 1024)) {
 			free(v);
 			return -ENOMEM;

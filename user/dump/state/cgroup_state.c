@@ -72,7 +72,7 @@ static void put_number(json_t *o, const char *key, uint64_t v)
 }
 
 /* Read a file with one number; false: it has none, or "max". */
-static bool read_number(int dir, const char *file, uint64_t *ret)
+static bool read_cgroup_number(int dir, const char *file, uint64_t *ret)
 {
 	char text[64];
 
@@ -80,11 +80,11 @@ static bool read_number(int dir, const char *file, uint64_t *ret)
 	       proc_file__number(text, "", ret);
 }
 
-static bool add_number(json_t *o, const char *key, int dir, const char *file)
+static bool add_cgroup_number(json_t *o, const char *key, int dir, const char *file)
 {
 	uint64_t v;
 
-	if (!read_number(dir, file, &v) || v >= NOT_LIMITED)
+	if (!read_cgroup_number(dir, file, &v) || v >= NOT_LIMITED)
 		return false;
 	put_number(o, key, v);
 	return true;
@@ -96,7 +96,8 @@ struct counter_row {
 	uint64_t scale;
 };
 
-static void add_counters(json_t *o, int dir, const char *file, const struct counter_row *rows)
+static void add_cgroup_counters(json_t *o, int dir, const char *file,
+				const struct counter_row *rows)
 {
 	char text[FILE_TEXT];
 	uint64_t v;
@@ -118,14 +119,14 @@ static bool read_quota(int dir, bool v2, uint64_t *ret_quota, uint64_t *ret_peri
 	/* -1 means no quota */
 	if (proc_file__read(dir, "cpu.cfs_quota_us", text, sizeof(text)) <= 0 || text[0] == '-' ||
 	    !proc_file__number(text, "", ret_quota) ||
-	    !read_number(dir, "cpu.cfs_period_us", ret_period))
+	    !read_cgroup_number(dir, "cpu.cfs_period_us", ret_period))
 		return false;
 	*ret_quota *= 1000;
 	*ret_period *= 1000;
 	return true;
 }
 
-static bool add_cpu(json_t *o, int dir, bool v2)
+static bool add_cgroup_cpu(json_t *o, int dir, bool v2)
 {
 	static const struct counter_row rows[] = { { "nr_periods", "periods", 1 },
 						   { "nr_throttled", "throttled", 1 },
@@ -138,9 +139,9 @@ static bool add_cpu(json_t *o, int dir, bool v2)
 	if (limited) {
 		put_number(o, "quota_ns", quota);
 		put_number(o, "period_ns", period);
-		add_counters(o, dir, "cpu.stat", rows);
+		add_cgroup_counters(o, dir, "cpu.stat", rows);
 	}
-	add_number(o, v2 ? "weight" : "shares", dir, v2 ? "cpu.weight" : "cpu.shares");
+	add_cgroup_number(o, v2 ? "weight" : "shares", dir, v2 ? "cpu.weight" : "cpu.shares");
 	return limited;
 }
 
@@ -152,13 +153,13 @@ static bool add_memory(json_t *o, int dir, bool v2)
 						   { 0 } };
 	bool limited;
 
-	add_number(o, "current", dir, v2 ? "memory.current" : "memory.usage_in_bytes");
-	limited = add_number(o, "max", dir, v2 ? "memory.max" : "memory.limit_in_bytes");
+	add_cgroup_number(o, "current", dir, v2 ? "memory.current" : "memory.usage_in_bytes");
+	limited = add_cgroup_number(o, "max", dir, v2 ? "memory.max" : "memory.limit_in_bytes");
 	if (v2) {
-		limited |= add_number(o, "high", dir, "memory.high");
-		add_counters(o, dir, "memory.events", rows);
+		limited |= add_cgroup_number(o, "high", dir, "memory.high");
+		add_cgroup_counters(o, dir, "memory.events", rows);
 	} else {
-		add_number(o, "max_events", dir, "memory.failcnt");
+		add_cgroup_number(o, "max_events", dir, "memory.failcnt");
 	}
 	return limited;
 }
@@ -206,7 +207,7 @@ static const struct cgroup_part {
 	const char *controller;
 	bool (*add)(json_t *o, int dir, bool v2); /* returns whether it has a limit */
 } parts[] = {
-	{ "cpu", CGROUP_CPU, "cpu", add_cpu },
+	{ "cpu", CGROUP_CPU, "cpu", add_cgroup_cpu },
 	{ "memory", CGROUP_MEMORY, "memory", add_memory },
 	{ "io", CGROUP_IO, "blkio", add_io },
 };
@@ -288,7 +289,7 @@ static bool controller_in_list(const char *list, size_t len, const char *word)
 }
 
 /* Get the path from "0::/path", or from the line with @controller. False: there is no such line. */
-static bool find_path(const char *lines, const char *controller, char path[static PATH_MAX])
+static bool find_cgroup_path(const char *lines, const char *controller, char path[static PATH_MAX])
 {
 	for (const char *line = lines; line && *line; line = strchr(line, '\n')) {
 		const char *list, *colon;
@@ -312,7 +313,7 @@ static bool find_path(const char *lines, const char *controller, char path[stati
 int cgroup_state__add(const struct cgroup_roots *r, const char *lines, json_t *state)
 {
 	char own[PATH_MAX], path[PATH_MAX];
-	bool v2 = find_path(lines, NULL, own);
+	bool v2 = find_cgroup_path(lines, NULL, own);
 	json_t *list;
 
 	if (v2 && json_object_set_new(state, "cgroup", json_text(own, sizeof(own))))
@@ -321,7 +322,7 @@ int cgroup_state__add(const struct cgroup_roots *r, const char *lines, json_t *s
 		const struct cgroup_part *p = &parts[i];
 
 		list = NULL;
-		if (r->fd[p->v1] >= 0 && find_path(lines, p->controller, path))
+		if (r->fd[p->v1] >= 0 && find_cgroup_path(lines, p->controller, path))
 			list = read_levels(p, r->fd[p->v1], path, false);
 		else if (v2 && r->fd[CGROUP_V2] >= 0)
 			list = read_levels(p, r->fd[CGROUP_V2], own, true);

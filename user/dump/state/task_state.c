@@ -58,7 +58,7 @@ static bool task_call__read(struct examiner *e, pid_t tid, int dir, struct task_
 #define MUTEX_OWNER	8 /* bytes after the word */
 
 /* Get the process of a task, and the number of its nested pid namespaces; 0: it has ended. */
-static pid_t read_process(int dir, unsigned int *ret_levels)
+static pid_t read_task_process(int dir, unsigned int *ret_levels)
 {
 	_cleanup_free_ char *text = malloc(STATUS_MAX);
 	const char *tgid, *ids;
@@ -113,7 +113,7 @@ static json_t *owner_of_futex(const struct waiting *w, const struct task_call *c
 	uint32_t words[MUTEX_OWNER / 4 + 1] = { 0 };
 	unsigned int op = c->args[1] & FUTEX_CMD_MASK, levels;
 	bool pi = op == FUTEX_LOCK_PI || op == FUTEX_PI_LONG;
-	pid_t pid = read_process(w->dir, &levels), owner;
+	pid_t pid = read_task_process(w->dir, &levels), owner;
 
 	/* in a container, the tid in the futex word is not the tid here */
 	if (!pid || levels != 1 || (!pi && op != FUTEX_WAIT && op != FUTEX_WAIT_BITSET) ||
@@ -160,7 +160,7 @@ static json_t *owner_of_file_lock(int dir)
 {
 	struct buf text = { 0 };
 	unsigned int levels;
-	pid_t pid = read_process(dir, &levels), owner = 0;
+	pid_t pid = read_task_process(dir, &levels), owner = 0;
 
 	if (pid && !buf__read_file(&text, "/proc/locks", LOCKS_MAX) && !buf__add(&text, "", 1))
 		owner = wait_owner__of_locks(text.data, pid);
@@ -220,7 +220,7 @@ static json_t *call_path(struct examiner *e, pid_t tid, int dir, const struct ta
 	return json_text(path, (size_t)len);
 }
 
-static void add_call(json_t *o, struct examiner *e, pid_t tid, int dir)
+static void add_task_call(json_t *o, struct examiner *e, pid_t tid, int dir)
 {
 	struct task_call call;
 	const char *name;
@@ -253,7 +253,7 @@ static int wait_place__read(struct examiner *e, pid_t tid, int dir, json_t **ret
 
 	if (!o)
 		return -ENOMEM;
-	add_call(o, e, tid, dir);
+	add_task_call(o, e, tid, dir);
 	if (proc_file__read(dir, "wchan", wchan, sizeof(wchan)) > 0 && strcmp(wchan, "0") != 0)
 		json_object_set_new(o, "wchan", json_text(wchan, sizeof(wchan)));
 	if (!json_object_size(o)) {

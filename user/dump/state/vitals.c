@@ -185,7 +185,7 @@ static const char *read_proc_again(struct vitals *v, int file)
 }
 
 /* Call with the lock held. */
-static void take_sample(struct vitals *v)
+static void take_vitals_sample(struct vitals *v)
 {
 	struct vitals_sample s = { .time = now_ns() };
 
@@ -217,7 +217,7 @@ static void *vitals_thread(void *arg)
 			pthread_cond_timedwait(&v->wake, &v->lock, &until);
 			continue;
 		}
-		take_sample(v);
+		take_vitals_sample(v);
 		next = now + SECOND;
 	}
 	pthread_mutex_unlock(&v->lock);
@@ -338,7 +338,7 @@ json_t *vitals__get(struct vitals *v, uint64_t time)
 	if (!samples)
 		return NULL;
 	pthread_mutex_lock(&v->lock);
-	take_sample(v);
+	take_vitals_sample(v);
 	n = v->n < SAMPLES ? v->n : SAMPLES;
 	for (size_t i = 0; i < n; i++)
 		samples[i] = v->ring[(v->n - n + i) % SAMPLES];

@@ -188,7 +188,7 @@ static const struct event *find_session_event(const struct session *s, const cha
 	return NULL;
 }
 
-static int add_ids(struct sched_ids *ids, const struct session *s, size_t event, int which)
+static int add_sched_ids(struct sched_ids *ids, const struct session *s, size_t event, int which)
 {
 	const uint64_t *of_event;
 	struct id *v;
@@ -226,7 +226,7 @@ static int list_sched_ids(struct sched_ids *ids, const struct session *s)
 		const struct event *ev = find_session_event(s, event_names[which], &event);
 
 		if (ev && find_fields(&ids->fields, ev, which))
-			err = add_ids(ids, s, event, which);
+			err = add_sched_ids(ids, s, event, which);
 		else if (which == SWITCH)
 			break;
 	}

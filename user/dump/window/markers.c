@@ -23,9 +23,9 @@ static void chain__add(struct chain *c, uint64_t context, const __u64 *ips, size
 	c->n += n;
 }
 
-static int add_sample(struct markers *m, enum marker_kind kind, const struct frbpf_task *task,
-		      uint64_t time, uint32_t cpu, const struct chain *chain, struct buf *raw,
-		      int err)
+static int add_marker_sample(struct markers *m, enum marker_kind kind,
+			     const struct frbpf_task *task, uint64_t time, uint32_t cpu,
+			     const struct chain *chain, struct buf *raw, int err)
 {
 	bool has_chain = chain && m->fields & PERF_SAMPLE_CALLCHAIN;
 	struct record_sample sample = {
@@ -84,8 +84,8 @@ int markers__add_trigger(struct markers *m, const struct incident_trigger *it,
 	}
 	snprintf(comm, sizeof(comm), "%.*s", FRBPF_COMM_LEN, t->subject.comm);
 	snprintf(process, sizeof(process), "%.*s", FRBPF_COMM_LEN, t->subject.process);
-	return add_sample(m, MARKER_TRIGGER, task_of(t), t->time, t->cpu, &chain, &raw,
-			  marker__encode_trigger(&raw, &text));
+	return add_marker_sample(m, MARKER_TRIGGER, task_of(t), t->time, t->cpu, &chain, &raw,
+				 marker__encode_trigger(&raw, &text));
 }
 
 int markers__add_begin(struct markers *m, const struct incident_trigger *it)
@@ -101,8 +101,8 @@ int markers__add_begin(struct markers *m, const struct incident_trigger *it)
 	struct buf raw = { 0 };
 
 	snprintf(comm, sizeof(comm), "%.*s", FRBPF_COMM_LEN, t->subject.comm);
-	return add_sample(m, MARKER_BEGIN, task_of(t), incident_trigger__began(it), t->cpu, NULL,
-			  &raw, marker__encode_begin(&raw, &text));
+	return add_marker_sample(m, MARKER_BEGIN, task_of(t), incident_trigger__began(it), t->cpu,
+				 NULL, &raw, marker__encode_begin(&raw, &text));
 }
 
 int markers__add_gap(struct markers *m, uint32_t cpu, uint64_t time, uint64_t paused,
@@ -112,6 +112,6 @@ int markers__add_gap(struct markers *m, uint32_t cpu, uint64_t time, uint64_t pa
 	struct marker_gap text = { .start = paused, .end = resumed, .count = count, .cpu = cpu };
 	struct buf raw = { 0 };
 
-	return add_sample(m, MARKER_GAP, &nobody, time, cpu, NULL, &raw,
-			  marker__encode_gap(&raw, &text));
+	return add_marker_sample(m, MARKER_GAP, &nobody, time, cpu, NULL, &raw,
+				 marker__encode_gap(&raw, &text));
 }

@@ -33,15 +33,15 @@ int timeline__add_buffer(struct timeline *t, const void *data, size_t len)
 }
 
 /* The end of the run that begins at @i: entries in ascending order. */
-static size_t run_end(const struct timeline_entry *v, size_t n, size_t i)
+static size_t timeline_run_end(const struct timeline_entry *v, size_t n, size_t i)
 {
 	for (i++; i < n && v[i - 1].time <= v[i].time; i++)
 		;
 	return i;
 }
 
-static void merge_runs(const struct timeline_entry *v, size_t a, size_t b, size_t end,
-		       struct timeline_entry *out)
+static void merge_timeline_runs(const struct timeline_entry *v, size_t a, size_t b, size_t end,
+				struct timeline_entry *out)
 {
 	size_t i = a, j = b, k = a;
 
@@ -56,12 +56,12 @@ static int merge_pass(const struct timeline_entry *v, size_t n, struct timeline_
 {
 	size_t a = 0, b, end;
 
-	if (run_end(v, n, 0) == n)
+	if (timeline_run_end(v, n, 0) == n)
 		return 1;
 	for (; a < n; a = end) {
-		b = run_end(v, n, a);
-		end = b < n ? run_end(v, n, b) : b;
-		merge_runs(v, a, b, end, out);
+		b = timeline_run_end(v, n, a);
+		end = b < n ? timeline_run_end(v, n, b) : b;
+		merge_timeline_runs(v, a, b, end, out);
 	}
 	return 0;
 }

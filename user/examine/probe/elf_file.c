@@ -55,7 +55,7 @@ static const char *machine_name(int machine)
 	return "another kind of machine";
 }
 
-static int check_header(const struct elf_file *f, struct err *err)
+static int check_elf_header(const struct elf_file *f, struct err *err)
 {
 	GElf_Ehdr eh;
 
@@ -122,7 +122,7 @@ static int open_elf(struct elf_file *f, bool ours, struct err *err)
 	f->elf = elf_begin(f->copy, ELF_C_READ, NULL);
 	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF)
 		return not_elf(f, err);
-	return check_header(f, err);
+	return check_elf_header(f, err);
 }
 
 int elf_file__open(int fd, const char *name, bool ours, struct elf_file **ret, struct err *err)

@@ -32,7 +32,7 @@ static bool is_same_cxx(const char *wanted, const char *full)
 	       (!full[len] || (full[len] == '(' && !strchr(wanted, '(')));
 }
 
-static bool is_called(const struct search *s, const char *symbol)
+static bool symbol_is_called(const struct search *s, const char *symbol)
 {
 	_cleanup_free_ char *full = NULL;
 
@@ -42,14 +42,14 @@ static bool is_called(const struct search *s, const char *symbol)
 	return full && !strstr(symbol, ".cold") && is_same_cxx(s->name, full);
 }
 
-static int compare_function(const struct elf_function *sym, void *arg)
+static int compare_elf_function(const struct elf_function *sym, void *arg)
 {
 	struct search *s = arg;
 	struct funcs *found = s->found;
 	struct func *func;
 
 	s->n_seen++;
-	if (!is_called(s, sym->name))
+	if (!symbol_is_called(s, sym->name))
 		return 0;
 	if (sym->elsewhere || sym->chosen) {
 		*(sym->elsewhere ? &s->elsewhere : &s->chosen) = true;
@@ -174,7 +174,7 @@ static bool are_variants_of_one(const struct search *s)
 
 static int search_function(struct elf_file *f, struct search *s, struct err *err)
 {
-	int code = elf_file__each_function(f, compare_function, s);
+	int code = elf_file__each_function(f, compare_elf_function, s);
 
 	if (code)
 		return err_set(err, code, "%s: cannot read its symbols: %s", elf_file__name(f),

@@ -36,7 +36,7 @@ void probe_found__free(struct probe_found *f)
 
 /* ---- encode, in the parser ---- */
 
-static int add_text(struct buf *to, const char *s)
+static int encode_text(struct buf *to, const char *s)
 {
 	return buf__add(to, s, strlen(s) + 1);
 }
@@ -48,7 +48,7 @@ static int encode_func(const struct probe_func *f, struct buf *to)
 	return buf__add(to, &f->offset, sizeof(f->offset))
 		       ?: buf__add(to, n, sizeof(n))
 		       ?: buf__add(to, f->exits, f->n_exits * sizeof(*f->exits))
-		       ?: add_text(to, f->name);
+		       ?: encode_text(to, f->name);
 }
 
 int probe_found__encode(const struct probe_found *f, struct buf *to)
@@ -61,7 +61,7 @@ int probe_found__encode(const struct probe_found *f, struct buf *to)
 	if (f->n_probes && !err)
 		err = buf__add(to, f->probes, f->n_probes * sizeof(*f->probes));
 	for (uint32_t i = 0; i < f->n_names && !err; i++)
-		err = add_text(to, f->names[i].name) ?: add_text(to, f->names[i].meaning);
+		err = encode_text(to, f->names[i].name) ?: encode_text(to, f->names[i].meaning);
 	return err;
 }
 

@@ -56,7 +56,7 @@ static int ask_reader(struct examine_request *r, int fd, uint64_t deadline,
 	return err ?: ret_head->error == -EAGAIN ? -EBADMSG : 0;
 }
 
-static int explain_failure(const char *name, int code, unsigned int seconds, struct err *err)
+static int explain_read_failure(const char *name, int code, unsigned int seconds, struct err *err)
 {
 	switch (code) {
 	case -EIO:
@@ -109,7 +109,7 @@ static int ask_about(struct examine_request *r, int fd, const struct stat *st, u
 			       ?: probe_found__decode(body.data ?: "", body.len, &r->probe,
 						      st->st_size, ret);
 		if (code)
-			explain_failure(r->path, code, seconds, err);
+			explain_read_failure(r->path, code, seconds, err);
 	}
 	buf__free(&body);
 	/* a stranger's file may have taken over the parser, so it is replaced */

@@ -113,7 +113,7 @@ struct usdt_search {
 	uint32_t n_others;
 };
 
-static uint32_t count_args(const char *args)
+static uint32_t count_note_args(const char *args)
 {
 	uint32_t n = 0;
 
@@ -127,7 +127,7 @@ static int add_usdt(struct usdt_search *s, const struct elf_usdt *p)
 	struct probe_found *to = s->found;
 	struct probe_usdt found, *v;
 	const char *name = elf_file__name(s->file), *bad;
-	uint32_t n = count_args(p->args);
+	uint32_t n = count_note_args(p->args);
 
 	if (to->n_probes == PROBE_USDT_MAX)
 		return err_set(s->err, -E2BIG, "%s has %s:%s in more than %d places", name,
@@ -226,9 +226,9 @@ static int list_probes(const struct examine_probe *q, struct elf_file *f, struct
 
 /* ---- the question ---- */
 
-static int answer_question(const struct examine_probe *q, struct elf_file *f,
-			   const struct demangler *demangler, struct probe_found *found,
-			   struct err *err)
+static int answer_probe_question(const struct examine_probe *q, struct elf_file *f,
+				 const struct demangler *demangler, struct probe_found *found,
+				 struct err *err)
 {
 	switch (q->what) {
 	case EXAMINE_FUNCTION:
@@ -253,7 +253,7 @@ int probe_search__run(const struct examine_probe *q, const struct probe_files_op
 	elf_file__use_debug(f, files->debug, files->n_debug);
 	if (may_ask && of_function && elf_file__wants_debug(f, ret_id, ret_link))
 		code = -EAGAIN;
-	code = code ?: answer_question(q, f, demangler, &found, err);
+	code = code ?: answer_probe_question(q, f, demangler, &found, err);
 	elf_file__free(f);
 	if (code)
 		probe_found__free(&found);

@@ -134,7 +134,7 @@ static int find_reg(const char *name, size_t len)
 
 /* ---- words ---- */
 
-static void skip_blanks(const char **p)
+static void skip_note_blanks(const char **p)
 {
 	while (**p == ' ')
 		(*p)++;
@@ -207,7 +207,7 @@ static bool set_operand_place(struct operand *o, enum frbpf_sdt_kind kind)
 
 #if defined(__x86_64__)
 
-static bool take_operand(const char **p, struct operand *o)
+static bool take_note_operand(const char **p, struct operand *o)
 {
 	if (take_char(p, '$'))
 		return take_number(p, &o->n) && set_operand_place(o, FRBPF_SDT_CONST);
@@ -220,13 +220,13 @@ static bool take_operand(const char **p, struct operand *o)
 
 #elif defined(__aarch64__)
 
-static bool take_operand(const char **p, struct operand *o)
+static bool take_note_operand(const char **p, struct operand *o)
 {
 	if (take_char(p, '[')) {
 		if (!take_reg(p, &o->reg))
 			return false;
 		if (take_char(p, ',')) {
-			skip_blanks(p);
+			skip_note_blanks(p);
 			take_char(p, '#');
 			if (!take_number(p, &o->n))
 				return false;
@@ -241,11 +241,11 @@ static bool take_operand(const char **p, struct operand *o)
 
 #endif
 
-static bool take_arg(const char **p, struct operand *ret)
+static bool take_note_arg(const char **p, struct operand *ret)
 {
 	struct operand o = { .kind = FRBPF_SDT_NONE };
 
-	if (!take_size(p, &o) || !take_operand(p, &o) || (**p && **p != ' '))
+	if (!take_size(p, &o) || !take_note_operand(p, &o) || (**p && **p != ' '))
 		return false;
 	*ret = o;
 	return true;
@@ -258,11 +258,11 @@ int usdt_args__parse(const char *args, struct frbpf_usdt_place *ret, const char 
 	struct operand o;
 
 	for (int i = 0; i < FRBPF_MAX_ARGS; i++) {
-		skip_blanks(&p);
+		skip_note_blanks(&p);
 		if (!*p)
 			break;
 		begin = p;
-		if (!take_arg(&p, &o)) {
+		if (!take_note_arg(&p, &o)) {
 			*ret_bad = begin;
 			return -EINVAL;
 		}

@@ -49,7 +49,7 @@ int report_github(const struct outcome *o, struct buf *b)
 }
 
 /* Append a path, escaped for a URL. */
-static int add_path(struct buf *b, const char *path)
+static int add_ci_path(struct buf *b, const char *path)
 {
 	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				   "0123456789-._~/";
@@ -72,7 +72,7 @@ static json_t *make_link(const char *label, const char *url, const char *folder,
 
 	err = err ?: escape__plain(&to, url);
 	err = err ?: buf__add_str(&to, "/artifacts/file/");
-	err = err ?: add_path(&to, folder);
+	err = err ?: add_ci_path(&to, folder);
 	err = err ?: buf__printf(&to, "/%s", file);
 	if (!err)
 		j = json_pack("{s:{s:s, s:s}}", "external_link", "label", text.data, "url",

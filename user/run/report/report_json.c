@@ -21,7 +21,7 @@ json_t *report__text(const char *s)
 	return j;
 }
 
-static json_t *json_utc(uint64_t ns)
+static json_t *json_report_utc(uint64_t ns)
 {
 	char date[UTC_DATE_SIZE], text[64];
 
@@ -47,7 +47,7 @@ json_t *report__histogram(const struct histogram *h)
 			 "buckets", buckets);
 }
 
-static json_t *json_rules(const struct outcome *o)
+static json_t *json_report_rules(const struct outcome *o)
 {
 	json_t *list = json_array();
 
@@ -70,7 +70,7 @@ static json_t *json_rules(const struct outcome *o)
 	return list;
 }
 
-static json_t *json_triggers(const struct outcome *o, const struct run_incident *inc)
+static json_t *json_report_triggers(const struct outcome *o, const struct run_incident *inc)
 {
 	json_t *list = json_array();
 
@@ -119,7 +119,7 @@ static json_t *json_frames(const struct run_stack *s)
 	return list;
 }
 
-static json_t *json_stack(const struct run_stack_table *t, const struct run_stack *s)
+static json_t *json_report_stack(const struct run_stack_table *t, const struct run_stack *s)
 {
 	return json_pack("{s:f, s:o, s:b, s:o, s:o, s:o}", "percent", s->here, "percent_of_rest",
 			 t->rest ? json_real(s->rest) : json_null(), "noise", s->noise, "state",
@@ -129,7 +129,7 @@ static json_t *json_stack(const struct run_stack_table *t, const struct run_stac
 }
 
 /* Tables per session and event, and for time off CPU. */
-static json_t *json_stacks(const struct run_incident *inc)
+static json_t *json_report_stacks(const struct run_incident *inc)
 {
 	json_t *list = json_array();
 
@@ -138,7 +138,7 @@ static json_t *json_stacks(const struct run_incident *inc)
 		json_t *rows = json_array();
 
 		for (size_t k = 0; k < t->n; k++)
-			json_array_append_new(rows, json_stack(t, &t->v[k]));
+			json_array_append_new(rows, json_report_stack(t, &t->v[k]));
 		json_array_append_new(
 			list,
 			json_pack("{s:s, s:o, s:s, s:I, s:I, s:o}", "session", t->session, "event",
@@ -158,15 +158,16 @@ static json_t *json_incidents(const struct outcome *o)
 
 		json_array_append_new(
 			list, json_pack("{s:s, s:b, s:o, s:I, s:o, s:o, s:o}", "name", inc->name,
-					"last_window", inc->last, "triggers", json_triggers(o, inc),
-					"more_triggers", (json_int_t)inc->more_triggers, "files",
-					json_files(inc), "hot_stacks", json_stacks(inc), "why",
+					"last_window", inc->last, "triggers",
+					json_report_triggers(o, inc), "more_triggers",
+					(json_int_t)inc->more_triggers, "files", json_files(inc),
+					"hot_stacks", json_report_stacks(inc), "why",
 					inc->why ? report__text(inc->why) : json_null()));
 	}
 	return list;
 }
 
-static json_t *json_sessions(const struct outcome *o)
+static json_t *json_report_sessions(const struct outcome *o)
 {
 	json_t *list = json_array();
 
@@ -240,12 +241,12 @@ int report_json(const struct outcome *o, struct buf *b)
 		      "reason", o->recorded ? json_null() : report__text(o->reason), "exit_status",
 		      outcome__exit_status(o), "fired", outcome__fired(o), "command",
 		      json_command(o), "scope", json_scope(o), "started",
-		      o->realtime ? json_utc(o->realtime) : json_null(), "recorded_ns",
+		      o->realtime ? json_report_utc(o->realtime) : json_null(), "recorded_ns",
 		      (json_int_t)o->wall_ns, "ended_by", run_end__name(o->end), "rules",
-		      json_rules(o), "incidents", json_incidents(o), "sessions", json_sessions(o),
-		      "lost_triggers", (json_int_t)o->lost_triggers, "failed_files",
-		      (json_int_t)o->failed_files, "unmeasured_tasks", (json_int_t)o->unseen,
-		      "cost", json_cost(o), "unread",
+		      json_report_rules(o), "incidents", json_incidents(o), "sessions",
+		      json_report_sessions(o), "lost_triggers", (json_int_t)o->lost_triggers,
+		      "failed_files", (json_int_t)o->failed_files, "unmeasured_tasks",
+		      (json_int_t)o->unseen, "cost", json_cost(o), "unread",
 		      o->unread[0] ? report__text(o->unread) : json_null());
 	if (j)
 		text = json_dumps(j, JSON_INDENT(2));

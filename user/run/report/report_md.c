@@ -109,7 +109,7 @@ static int add_rule_table(const struct outcome *o, struct buf *b)
 				  "the maximum is exact.\n");
 }
 
-static int add_why(const struct run_incident *inc, struct buf *b)
+static int add_md_why(const struct run_incident *inc, struct buf *b)
 {
 	int err = inc->why ? buf__add_str(b, "\nWhy: ") : 0;
 
@@ -119,7 +119,7 @@ static int add_why(const struct run_incident *inc, struct buf *b)
 	return err ?: buf__add_str(b, "\n");
 }
 
-static int add_incident(const struct outcome *o, const struct run_incident *inc, struct buf *b)
+static int add_md_incident(const struct outcome *o, const struct run_incident *inc, struct buf *b)
 {
 	const struct run_trigger *t = &inc->triggers[0];
 	const struct run_rule *rule = &o->rules[t->rule];
@@ -132,7 +132,7 @@ static int add_incident(const struct outcome *o, const struct run_incident *inc,
 	if (!err && others)
 		err = buf__printf(b, "; %zu more triggers at that time", others);
 	err = err ?: buf__add_str(b, "\n");
-	err = err ?: add_why(inc, b);
+	err = err ?: add_md_why(inc, b);
 	err = err ?: report_stacks(o, inc, b);
 	err = err ?: add_code(o, inc, b);
 	for (size_t i = 0; i < inc->n_files && !err; i++) {
@@ -177,7 +177,7 @@ int report_markdown(const struct outcome *o, struct buf *b)
 	err = err ?: add_rule_table(o, b);
 	for (size_t i = 0; i < o->n_incidents && !err; i++) {
 		if (o->incidents[i].n_triggers)
-			err = add_incident(o, &o->incidents[i], b);
+			err = add_md_incident(o, &o->incidents[i], b);
 	}
 	return err ?: add_notices(o, b);
 }
