@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Names of static functions, as TAP: one test for each folder of user/. A name says what the function is about: it has
-# more than one word, and no other file of the folder has it. So gdb, perf and grep find one function.
+# more than one word, and no other file of user/ has it. So gdb, perf and grep find one function.
 #
 #	scripts/names.sh [DIRECTORY]	that has user/; the default is this tree
 set -u
@@ -22,12 +22,15 @@ static_functions() { # FOLDER
 }
 
 n=0 failed=0
+all=$(static_functions user)
 for folder in user/*/; do
 	folder=${folder%/}
-	wrong=$(static_functions "$folder" | awk '
-		$1 !~ /_/ {print $2 ": " $1 "() has no noun"}
-		$1 == name {print $2 ": " $1 "() is also in " file}
-		{name = $1; file = $2}')
+	wrong=$(awk -v folder="$folder/" '
+		index($2, folder) == 1 && $1 !~ /_/ {print $2 ": " $1 "() has no noun"}
+		$1 == name && (index($2, folder) == 1 || index(file, folder) == 1) {
+			print $2 ": " $1 "() is also in " file
+		}
+		{name = $1; file = $2}' <<<"$all")
 	((++n))
 	if [[ $wrong ]]; then
 		echo "not ok $n - static functions of $folder"
