@@ -16,9 +16,9 @@ struct frbpf_raw_common {
 /* What a task waits for. The format of frbpf:lock_wait has these values. */
 enum frbpf_lock {
 	FRBPF_LOCK_MUTEX = 1,
-	FRBPF_LOCK_RWSEM_READ,	  /* to read; a writer has it */
-	FRBPF_LOCK_RWSEM_WRITE,	  /* to write; a writer has it, or its owner is unknown */
-	FRBPF_LOCK_RWSEM_READERS, /* to write; readers have it, the owner is the last of them */
+	FRBPF_LOCK_RWSEM_READ,	  /* for reading; a writer holds it */
+	FRBPF_LOCK_RWSEM_WRITE,	  /* for writing; a writer holds it, or its owner is unknown */
+	FRBPF_LOCK_RWSEM_READERS, /* for writing; readers hold it, the owner is the last of them */
 	FRBPF_LOCK_SPINLOCK,
 	FRBPF_LOCK_RWLOCK_READ,
 	FRBPF_LOCK_RWLOCK_WRITE,
@@ -26,10 +26,10 @@ enum frbpf_lock {
 	FRBPF_LOCK_PERCPU_WRITE,
 	FRBPF_LOCK_RT_MUTEX,
 	FRBPF_LOCK_SEMAPHORE,
-	FRBPF_LOCK_FUTEX,    /* of a mutex of glibc */
+	FRBPF_LOCK_FUTEX, /* of a mutex of glibc */
 	FRBPF_LOCK_FUTEX_PI,
-	FRBPF_LOCK_FLOCK,    /* the owner is a process */
-	FRBPF_LOCK_POSIX,    /* the owner is a process */
+	FRBPF_LOCK_FLOCK, /* the owner is a process */
+	FRBPF_LOCK_POSIX, /* the owner is a process */
 };
 
 /* Written when a wait for a lock begins; if the task only spun, when it ends. */

@@ -111,7 +111,7 @@ enum frbpf_softirq_field {
 
 /* Fields of FRBPF_SOURCE_RECLAIM. */
 enum frbpf_reclaim_field {
-	FRBPF_RECLAIM_ORDER = FRBPF_FIELD_ARG, /* 2^order pages were asked for */
+	FRBPF_RECLAIM_ORDER = FRBPF_FIELD_ARG, /* 2^order pages were requested */
 	FRBPF_RECLAIM_GFP,		       /* GFP flags of the allocation, as in the kernel */
 	FRBPF_RECLAIM_SCOPE,		       /* enum frbpf_reclaim_scope */
 	FRBPF_RECLAIM_PAGES,		       /* number of pages that were reclaimed */
@@ -138,7 +138,7 @@ enum frbpf_syscall_field {
 	FRBPF_SYSCALL_FAMILY, /* AF_INET or AF_INET6 */
 };
 
-/* Where a system call has the address of its other side. */
+/* Where a system call has the address of its peer. */
 enum frbpf_call_peer {
 	FRBPF_CALL_NO_PEER,
 	FRBPF_CALL_ADDRESS, /* struct sockaddr at the second argument, of the length of the third */
@@ -147,7 +147,7 @@ enum frbpf_call_peer {
 	FRBPF_CALL_ACCEPTED, /* the peer of the socket that is the return value */
 };
 
-/* Which argument of a system call says what file it is about. */
+/* The argument of a system call that identifies its file. */
 enum frbpf_call_file {
 	FRBPF_CALL_NO_FILE,
 	FRBPF_CALL_PATH_FIRST,	/* a path at the first argument */

@@ -208,7 +208,7 @@ sample_type() { # LINE of perf evlist -v
 	[[ $stderr == "frbpf: error: "*"read a dump without its manifest with \`frbpf why"* ]] || fail "$stderr"
 	# not the fault of our file
 	run -0 --separate-stderr frbpf ls --causes
-	[[ ! $output && $stderr == *"no incident that a rule began"* ]] || fail "$output$stderr"
+	[[ ! $output && $stderr == *"no incident of a rule yet"* ]] || fail "$output$stderr"
 	run -1 --separate-stderr frbpf why
 	[[ $stderr == *"requested by hand"* ]] || fail "$stderr"
 }

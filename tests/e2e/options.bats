@@ -229,7 +229,7 @@ as_user() { # COMMAND...
 	wait_until 60 dump_has_samples_of sh || fail "no samples"
 	sed -i '/respawn/s/.*/respawn = maybe/' "$RULES"
 	run -1 frbpf check "$RULES"
-	[[ $output == *"'respawn' is yes or no"* ]] || fail "$output"
+	[[ $output == *"'respawn' must be yes or no"* ]] || fail "$output"
 	printf '[daemon]\nbase = %s\n[session-x]\nrun = -e cpu-clock -p 1\nrespawn = yes\n' "$BASE" >"$RULES"
 	run -1 frbpf check "$RULES"
 	[[ $output == *"'respawn' is for a session with a command, or with -u"* ]] || fail "$output"

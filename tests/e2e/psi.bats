@@ -161,7 +161,7 @@ has_closed() { # FILE
 	run -1 --separate-stderr timeout 30 setpriv --bounding-set -sys_resource --inh-caps -sys_resource \
 		"$FRBPF" load "$RULES" --base "$BASE" 3>&-
 	[[ $stderr == *"window of 3s"*"CAP_SYS_RESOURCE"*"multiples of 2s"* ||
-		$stderr == *"this kernel wants CAP_SYS_RESOURCE"* ]] || fail "$stderr"
+		$stderr == *"this kernel requires CAP_SYS_RESOURCE"* ]] || fail "$stderr"
 	[[ $stderr == *"$RULES:"*": error: "*"^^^"* ]] || fail "$stderr"
 	no_daemon
 	# before anything is loaded, too

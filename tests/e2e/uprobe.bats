@@ -348,7 +348,7 @@ mini_debuginfo() {
 	[[ $output == *"frbpf_test:tick"*"3 arguments"* ]]
 	sed 's/arg2/arg3/' "$RULES" >"$BATS_TEST_TMPDIR/more.conf"
 	run -1 frbpf check "$BATS_TEST_TMPDIR/more.conf"
-	[[ $output == *"'if' asks for arg3, and this probe has 3 arguments"* ]] || fail "$output"
+	[[ $output == *"'if' uses arg3, but this probe has 3 arguments"* ]] || fail "$output"
 	same "semaphore" "$(json "$(program "$program" --call probe)" .semaphore)" 0
 	frbpf_load
 	line=$(program "$program" --call probe --times 6 | tail -n 1)
@@ -376,7 +376,7 @@ mini_debuginfo() {
 		fail "$output"
 	sed 's/start.arg0/start.arg3/' "$RULES" >"$BATS_TEST_TMPDIR/more.conf"
 	run -1 frbpf check "$BATS_TEST_TMPDIR/more.conf"
-	[[ $output == *"'if' asks for arg3, and this probe has 3 arguments"* ]] || fail "$output"
+	[[ $output == *"'if' uses arg3, but this probe has 3 arguments"* ]] || fail "$output"
 	sed 's/arg1 = arg0/arg4 = arg0/' "$RULES" >"$BATS_TEST_TMPDIR/more.conf"
 	run -1 frbpf check "$BATS_TEST_TMPDIR/more.conf"
 	[[ $output == *"the key 'arg4': tick has 3 arguments"* ]] || fail "$output"

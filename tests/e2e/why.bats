@@ -271,7 +271,7 @@ forget_state() {
 	run -1 frbpf why -i a.data
 	[[ $output == *"--tid"* ]] || fail "$output"
 	run -1 frbpf why --tid 1
-	[[ $output == *"go with -i"* ]] || fail "$output"
+	[[ $output == *"need -i"* ]] || fail "$output"
 	run -1 frbpf why -i a.data --tid 0
 	run -1 frbpf why -i a.data --tid 1 --from 1..2
 	[[ $output == *"--from 1..2"* ]] || fail "$output"

@@ -67,9 +67,8 @@ static int check_probe_arg(const struct rule_conf *rule, struct span at, int arg
 {
 	if (n < 0 || arg < n)
 		return 0;
-	return diags__error(d, rule->src, at,
-			    "'if' asks for arg%d, and this probe has %d argument%s%s", arg, n,
-			    n == 1 ? "" : "s", n ? ", the first is arg0" : "");
+	return diags__error(d, rule->src, at, "'if' uses arg%d, but this probe has %d argument%s%s",
+			    arg, n, n == 1 ? "" : "s", n ? ", the first is arg0" : "");
 }
 
 static int check_probe_args(const struct rule_conf *rule, struct diags *d)

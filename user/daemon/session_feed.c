@@ -16,8 +16,8 @@ static const struct {
 	enum feed_kind feed;
 	const char *what;
 } fed_kinds[MARKER_KINDS] = {
-	[MARKER_LOCK_WAIT] = { FEED_LOCK_WAIT, "who has a lock" },
-	[MARKER_INTERRUPT] = { FEED_INTERRUPT, "what interrupts took" },
+	[MARKER_LOCK_WAIT] = { FEED_LOCK_WAIT, "the owner of a lock" },
+	[MARKER_INTERRUPT] = { FEED_INTERRUPT, "the time of interrupts" },
 };
 
 size_t session_feed__wanted(const struct event_list *events)
@@ -164,7 +164,7 @@ static int feed_failed(struct session *s, int code, struct err *err)
 {
 	if (s->events->off_cpu.wanted)
 		return err_prefix(err, code, "session '%s': --off-cpu: ", s->name);
-	note_failure(s, "what BPF programs write", err->msg);
+	note_failure(s, "the output of BPF programs", err->msg);
 	return 0;
 }
 

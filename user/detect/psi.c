@@ -125,7 +125,7 @@ static int open_error(const struct psi *p, int code, struct err *err)
 			       p->path);
 	case -EPERM:
 		return err_set(err, code,
-			       "%s: no permission to set a trigger: this kernel wants "
+			       "%s: no permission to set a trigger: this kernel requires "
 			       "CAP_SYS_RESOURCE for it",
 			       p->path);
 	case -EINVAL:

@@ -61,8 +61,7 @@ int event_parser__check_modifiers(struct event_parser *p, struct part m)
 		if (!strchr(EVENT_MODIFIERS, c))
 			return PART_ERROR(
 				p, one,
-				"unknown modifier '%c': these exist: u k h G H I p P S D W e b X",
-				c);
+				"unknown modifier '%c': use one of u k h G H I p P S D W e b X", c);
 		precise += c == 'p';
 		if (precise > 3)
 			return PART_ERROR(p, one, "modifier 'p' can appear at most three times");

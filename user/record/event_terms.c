@@ -123,7 +123,7 @@ static int term_branch_type(struct event_parser *p, struct part value)
 		return 0;
 	word = (struct part){ value.s + bad.off, bad.len };
 	return PART_ERROR(p, word,
-			  "unknown branch type '%.*s': these exist: no " CALL_GRAPH_BRANCH_WORDS,
+			  "unknown branch type '%.*s': use one of no " CALL_GRAPH_BRANCH_WORDS,
 			  (int)bad.len, word.s);
 }
 
@@ -238,7 +238,7 @@ static int unknown_term(struct event_parser *p, struct part name)
 		return PART_ERROR(p, name, "unknown term '%.*s' (did you mean '%s'?)",
 				  (int)name.len, name.s, near);
 	return PART_ERROR(p, name,
-			  "unknown term '%.*s': period, freq, call-graph, max-stack and name exist",
+			  "unknown term '%.*s': use period, freq, call-graph, max-stack or name",
 			  (int)name.len, name.s);
 }
 

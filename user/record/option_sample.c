@@ -141,7 +141,7 @@ int option__set_branch_filter(struct option_parser *p, const struct option_value
 	if (!call_graph__branch_types(v->text, v->len, &p->opts->branch_types, &bad))
 		return 0;
 	return diags__error(p->d, p->src, word__span(v->word, v->off + bad.off, bad.len),
-			    "unknown branch filter '%.*s': these exist: " CALL_GRAPH_BRANCH_WORDS,
+			    "unknown branch filter '%.*s': use one of " CALL_GRAPH_BRANCH_WORDS,
 			    (int)bad.len, v->text + bad.off);
 }
 

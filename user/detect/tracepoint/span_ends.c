@@ -147,8 +147,8 @@ static int bind_span_arg(struct rule_conf *rule, struct rule_arg *arg, const str
 	if (!start && rule->when.pending) {
 		btf_value__free(&v);
 		return diags__error(d, rule->src, arg->at,
-				    "what is pending has not come to its end: write start.NAME for "
-				    "an argument of the start");
+				    "a pending span has not ended: write start.NAME for an "
+				    "argument of its start");
 	}
 	if (start && e->target.nested) {
 		btf_value__free(&v);
