@@ -1,4 +1,4 @@
-// The JDK has no datagram sockets of this kind: a pipe to one process that sends does it.
+// The JDK has no Unix datagram sockets. To send often, keep a pipe to one process that sends.
 import java.io.*;
 
 public class App {

@@ -13,8 +13,8 @@
  * NAME is a C identifier. NS is an integer, by convention how long it took until now, in nanoseconds. It is
  * evaluated whether or not a rule is loaded.
  *
- * It is the note that <sys/sdt.h> of SystemTap writes, without that header: gcc and clang, x86-64
- * and arm64. Elsewhere it is nothing.
+ * The macro writes the same note as <sys/sdt.h> of SystemTap, without that header: for gcc and clang on
+ * x86-64 and arm64. Elsewhere it does nothing.
  */
 #ifndef FRBPF_TRIGGER
 
