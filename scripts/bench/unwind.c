@@ -44,7 +44,7 @@ static void add_row(struct unwind_row row)
 	rows[n_rows++] = row;
 }
 
-/* The rule of @frame as a row. What is no register with an offset, such as that of a PLT, is unknown. */
+/* The rule of @frame as a row. A rule that is not a register with an offset, as for a PLT, is unknown. */
 static struct unwind_row row_of(Dwarf_Frame *frame, Dwarf_Addr pc)
 {
 	struct unwind_row row = { .pc = pc };

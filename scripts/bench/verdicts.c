@@ -73,7 +73,7 @@ static bool read_runs(const json_t *root, const char *key, struct series *ret)
 	return true;
 }
 
-/* Some of its runs, which stay its own. */
+/* A part of the runs of @s, which keeps owning them. */
 static struct series part(const struct series *s, size_t from, size_t n)
 {
 	struct series p = *s;
@@ -83,7 +83,7 @@ static struct series part(const struct series *s, size_t from, size_t n)
 	return p;
 }
 
-/* As many pairs as frbpf bench would have made; 0: there are not so many any more. */
+/* The number of pairs that frbpf bench would have made; 0: fewer are left. */
 static size_t pairs_needed(const struct series *before, const struct series *now, size_t from,
 			   size_t repeat, const struct compare_opts *opts)
 {
