@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/json_fields.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/json_text.h"
@@ -335,4 +336,21 @@ int cmd_parse_rule(const char *name, const char *when, const char *threshold,
 	err = err ?: source_text__make(name, text.data, &src);
 	buf__free(&text);
 	return err ?: ruleset__parse(src, d, ret);
+}
+
+#define RUN_MOST  240 /* characters of a `run` line shown in full; longer ones were generated */
+#define RUN_SHOWN 100 /* characters shown of a longer one */
+
+void cmd_print_run_line(const json_t *session)
+{
+	const char *run = str(session, "run");
+	size_t len = strlen(run);
+
+	if (len <= RUN_MOST) {
+		printf("%s", run);
+		return;
+	}
+	for (len = RUN_SHOWN; len && run[len] != ',' && run[len] != ' ';)
+		len--;
+	printf("%.*s ... (--json has all)", (int)len, run);
 }

@@ -126,6 +126,9 @@ json_t *cmd_take_reply(const char *base, int code, const struct err *err, json_t
 /* Make every string of @j printable, see make_printable(). */
 void cmd_make_printable(json_t *j);
 
+/* Print the `run` line of a session for people. A very long one is cut off after an event. */
+void cmd_print_run_line(const json_t *session);
+
 /* The verdict of `why` on an incident. */
 extern const struct explainer_fns cmd_why_explain;
 

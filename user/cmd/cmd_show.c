@@ -9,7 +9,6 @@
 #include "cmd/incidents.h"
 #include "cmd/json_fields.h"
 #include "cmd/operand.h"
-#include "cmd/perf_listing.h"
 #include "cmd/show_trigger.h"
 #include "common/log.h"
 #include "common/printable.h"
@@ -205,7 +204,7 @@ static void print_dump_session(const json_t *s)
 		paused = p > paused ? p : paused;
 	}
 	printf("session %s: ", str(s, "name"));
-	perf_listing__print_run(s);
+	cmd_print_run_line(s);
 	putchar('\n');
 	printf("  window     %s, %lld records, %s",
 	       show_duration(window, "length_ns", length, sizeof(length)),

@@ -5,9 +5,72 @@
 
 #include "cmd/cmd.h"
 #include "cmd/json_fields.h"
-#include "cmd/perf_listing.h"
 #include "common/cleanup.h"
 #include "rules/units.h"
+
+/* ---- the daemon and its sessions, exactly like `perf daemon` ---- */
+
+static uint64_t minutes_up(const json_t *v)
+{
+	return num(v, "uptime_ns") / (60 * NSEC_PER_SEC);
+}
+
+/* The daemon's line; @verbose: and the lines that perf daemon -v adds. */
+static void print_daemon_line(const json_t *s, bool verbose)
+{
+	const char *base = str(s, "base");
+
+	printf("[%" PRIu64 ":daemon] base: %s\n", num(s, "pid"), base);
+	if (verbose)
+		printf("  output:  %s/output\n  lock:    %s/lock\n  up:      %" PRIu64 " minutes\n",
+		       base, base, minutes_up(s));
+}
+
+/* The same for session @v of the daemon at @base; a very long `run` line is whole in -v only. */
+static void print_session_line(const json_t *v, const char *base, bool verbose)
+{
+	const char *name = str(v, "name");
+
+	printf("[%" PRIu64 ":%s] perf record ", num(v, "pid"), name);
+	if (verbose)
+		printf("%s", str(v, "run"));
+	else
+		cmd_print_run_line(v);
+	printf("\n");
+	if (verbose)
+		printf("  base:    %s/session-%s\n"
+		       "  output:  %s/session-%s/output\n"
+		       "  control: %s/session-%s/control\n"
+		       "  ack:     %s/session-%s/ack\n"
+		       "  up:      %" PRIu64 " minutes\n",
+		       base, name, base, name, base, name, base, name, minutes_up(v));
+}
+
+static void print_listing_session(const json_t *v, const char *base, char sep)
+{
+	static const char *const files[] = { "", "/output", "/control", "/ack" };
+	const char *name = str(v, "name");
+
+	printf("%" PRIu64 "%c%s%c%s", num(v, "pid"), sep, name, sep, str(v, "run"));
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		printf("%c%s/session-%s%s", sep, base, name, files[i]);
+	printf("%c%" PRIu64 "\n", sep, minutes_up(v));
+}
+
+/* Everything like perf daemon -x. */
+static void print_separated(const json_t *s, char sep)
+{
+	const char *base = str(s, "base");
+	const json_t *v;
+	size_t i;
+
+	printf("%" PRIu64 "%cdaemon%c%s%c%s/output%c%s/lock%c%" PRIu64 "\n", num(s, "pid"), sep,
+	       sep, base, sep, base, sep, base, sep, minutes_up(s));
+	json_array_foreach (json_object_get(s, "sessions"), i, v)
+		print_listing_session(v, base, sep);
+}
+
+/* ---- what frbpf adds ---- */
 
 static const char *status_duration(const json_t *o, const char *key, char *buf, size_t size)
 {
@@ -48,7 +111,7 @@ static void print_session(const json_t *v, const char *base, bool verbose)
 	size_t n_events = json_array_size(json_object_get(v, "events"));
 	char size[16], ring[32];
 
-	perf_listing__session(v, base, verbose);
+	print_session_line(v, base, verbose);
 	if (!verbose)
 		return;
 	if (str(v, "notice")[0])
@@ -278,7 +341,7 @@ static void print_status(const json_t *s, bool verbose)
 	const json_t *v;
 	size_t i;
 
-	perf_listing__daemon(s, verbose);
+	print_daemon_line(s, verbose);
 	if (verbose)
 		print_verbose(s);
 	json_array_foreach (json_object_get(s, "sessions"), i, v)
@@ -330,7 +393,7 @@ static int run_status(int argc, char **argv)
 	if (json && json_dumpf(s, stdout, JSON_INDENT(2)) == 0)
 		putchar('\n');
 	else if (separator)
-		perf_listing__separated(s, separator[0]);
+		print_separated(s, separator[0]);
 	else if (!json)
 		print_status(s, verbose);
 	json_decref(s);

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd/cmd.h"
 #include "cmd/json_fields.h"
-#include "cmd/perf_listing.h"
 #include "cmd/plan_report.h"
 #include "cmd/probe_report.h"
 #include "common/cleanup.h"
@@ -413,7 +413,7 @@ static void print_plan_session(const json_t *s, uint64_t cpus)
 	char ring[16], memory[16];
 
 	printf("session %s: perf record ", str(s, "name"));
-	perf_listing__print_run(s);
+	cmd_print_run_line(s);
 	printf("\n  events:     %zu", json_array_size(events));
 	if (json_array_size(events)) {
 		printf(": ");
