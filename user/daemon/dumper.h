@@ -12,7 +12,7 @@
 #include "dump/dump.h"
 #include "daemon/plain_recorder.h"
 #include "proxy/proxies.h"
-#include "record/target_end.h"
+#include "record/session.h"
 
 struct dumper;
 

@@ -163,4 +163,21 @@ uint64_t session__memory(size_t ring_bytes, size_t n_cpus, bool plain);
 struct session *session__ref(struct session *s);
 void session__unref(struct session *s); /* the last reference closes it; NULL is legal */
 
+/*
+ * ---- the end of its tasks ----
+ *
+ * Tells when all tasks of a session, and those that they started, have ended. perf record ends then.
+ */
+
+struct target_end;
+
+/* Watch @s, which records tasks and was started; it is borrowed. 0 or negative errno. */
+int target_end__new(const struct session *s, struct target_end **ret);
+/* Becomes readable when target_end__reached() may have become true. */
+int target_end__fd(const struct target_end *t);
+/* Have all ended? */
+bool target_end__reached(struct target_end *t);
+/* call it before the session is freed; NULL is legal */
+void target_end__free(struct target_end *t);
+
 #endif

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "record/session.h"
-#include "record/target_end.h"
 
 struct target_end {
 	int epoll;
