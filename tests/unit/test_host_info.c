@@ -13,7 +13,6 @@
 
 #include "common/cleanup.h"
 #include "perfdata/file_layout.h"
-#include "perfdata/host_files.h"
 #include "perfdata/host_sections.h"
 #include "temp_tree.h"
 

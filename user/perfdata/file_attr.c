@@ -6,7 +6,7 @@
 #include "common/cleanup.h"
 #include "perfdata/features.h"
 #include "perfdata/file_attr.h"
-#include "perfdata/host_files.h"
+#include "perfdata/host_sections.h"
 #include "perfdata/record.h"
 #include "perfdata/tracing_data.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "perfdata/host_files.h"
+#include "perfdata/host_sections.h"
 
 #define FILE_MAX 65536
 #define LINES_MAX                                                                                  \

@@ -12,7 +12,6 @@
 #include "common/version.h"
 #include "perfdata/encode.h"
 #include "perfdata/file_layout.h"
-#include "perfdata/host_files.h"
 #include "perfdata/host_sections.h"
 #include "perfdata/perf_file.h"
 

@@ -12,7 +12,6 @@
 #include "common/cleanup.h"
 #include "common/cpus.h"
 #include "perfdata/encode.h"
-#include "perfdata/host_files.h"
 #include "perfdata/host_sections.h"
 
 #define CPU_DIR	   "/sys/devices/system/cpu/cpu%u"
