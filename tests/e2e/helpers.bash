@@ -273,7 +273,7 @@ workload() { # NAME ARGUMENTS...
 
 # Prints events whose name matches EVENT (a regular expression): comm, pid, tid, cpu, ns, name, text, tab separated.
 events() { # DUMP EVENT
-	# perf needs no symbols for that, and takes a third of the time without those of the kernel
+	# without the kernel's symbols perf takes a third of the time; functions in texts are addresses
 	perf script --kallsyms /dev/null -i "$1" --ns -F comm,pid,tid,cpu,time,event,trace 2>/dev/null |
 		sed -nE "s/^ *(.*[^ ]) +(-?[0-9]+)\/(-?[0-9]+) +\[0*([0-9]+)\] +0*([0-9]+)\.([0-9]{9}): +($2): ?(.*)/\1\t\2\t\3\t\4\t\5\6\t\7\t\8/p"
 }

@@ -182,7 +182,8 @@ forget_state() {
 	frbpf why --json >why.json
 	jq -e '.cause == "quota" and .culprit.comm == "cause"' why.json || fail "$(jq -r .verdict why.json)"
 	# only this timer
-	symbol=$(events "$BASE"/session-evidence/perf.data.* timer:hrtimer_expire_entry | grep -o 'function=[^ ]*' | sort -u)
+	symbol=$(perf script -F event,trace -i "$BASE"/session-evidence/perf.data.* 2>/dev/null |
+		sed -n 's/.*timer:hrtimer_expire_entry:.* \(function=[^ ]*\).*/\1/p' | sort -u)
 	[[ $symbol == function=*sched_cfs_period_timer* ]] || fail "$symbol"
 }
 
