@@ -372,7 +372,7 @@ report_all() {
 			suite_end 0
 			return
 		fi
-		sleep 0.2
+		sleep 2 # each look starts processes for every open suite
 	done
 }
 

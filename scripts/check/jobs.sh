@@ -102,7 +102,7 @@ await_build() { # NAME
 	build=$(build_of "$1")
 	[[ $build ]] || return 0
 	until is_over "$build"; do
-		sleep 0.5
+		sleep 2
 	done
 }
 
