@@ -10,6 +10,16 @@ quota_timer() {
 		print " -e timer:hrtimer_expire_entry --filter \047function == 0x" $1 "\047"; exit}' /proc/kallsyms
 }
 
+# Sets $spinners. On some virtual machines perf writes no record of events in the context of an idle task.
+keep_cpus_awake() {
+	local cpu
+	for ((cpu = 0; cpu < n_cpus; cpu++)); do
+		chrt -i 0 taskset -c "$cpu" sh -c 'while :; do :; done' &
+		children+=("$!")
+	done
+	spinners=${children[*]}
+}
+
 # A dump, not a rule, ends each cause: what is asked is what happened from its first to its last moment.
 why_daemon_start() {
 	cat >"$tmp/rules.conf" <<-EOF
