@@ -55,6 +55,7 @@ struct models {
 static void use_sample(struct models *m, const struct perf_file *f, const struct sample *s)
 {
 	const struct file_format *format = perf_file__format(f, s->event->attr.config);
+	uint32_t *stack, state;
 	struct switch_fields fields;
 	struct task_switch t;
 
@@ -68,8 +69,12 @@ static void use_sample(struct models *m, const struct perf_file *f, const struct
 		if (offcpu__switch(&m->offcpu, &t, t.state % 64))
 			abort();
 		touch(offcpu__state_name(t.state), 1);
-	} else if (offcpu__ran(&m->offcpu, s->tid, s->time)) {
-		abort();
+	} else if (offcpu__samples_waits(s->event)) {
+		stack = offcpu__stack_of_wait(&m->offcpu, s->tid, s->time, s->period, &state);
+		if (stack)
+			*stack = state % 64;
+	} else {
+		offcpu__ran(&m->offcpu, s->tid, s->time);
 	}
 }
 

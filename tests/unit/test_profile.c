@@ -96,14 +96,42 @@ static void test_offcpu_of_tasks(void **state)
 	struct offcpu o = { 0 };
 
 	switch_to(&o, 10 * MS, 1, 7, 1, 0);
-	assert_int_equal(offcpu__ran(&o, 1, 10 * MS + 500), 0); /* still on its way out */
-	assert_int_equal(offcpu__ran(&o, 1, 14 * MS), 0);
-	assert_int_equal(o.v[0].ns, 4 * MS);
+	offcpu__ran(&o, 1, 10 * MS + 500); /* still on its way out */
+	offcpu__ran(&o, 1, 14 * MS);
 	switch_to(&o, 20 * MS, 1, 7, 1, 0);
+	assert_int_equal(o.v[0].ns, 4 * MS);
 	switch_to(&o, 30 * MS, 1, 7, 1, 0); /* unknown since when it ran */
 	assert_int_equal(o.lost, 1);
 	assert_int_equal(offcpu__end(&o, 31 * MS), 0);
 	assert_int_equal(o.v[0].ns, 5 * MS);
+	offcpu__free(&o);
+}
+
+/* The stack of a wait comes when it has ended, by a clock that is read a little later. */
+static void test_offcpu_stacks_of_waits(void **state)
+{
+	struct offcpu o = { 0 };
+	uint32_t *stack, left = 0;
+
+	switch_to(&o, 10 * MS, 1, 2, 1, 0);
+	assert_null(offcpu__stack_of_wait(&o, 1, 30 * MS, 15 * MS, &left)); /* began at 15 */
+	assert_null(offcpu__stack_of_wait(&o, 3, 30 * MS, 20 * MS, &left));
+	switch_to(&o, 30 * MS, 2, 1, 2, 0);
+	stack = offcpu__stack_of_wait(&o, 1, 30 * MS + 2000, 20 * MS + 1000, &left);
+	assert_non_null(stack);
+	assert_int_equal(left, 1);
+	*stack = 5;
+	/* one that has not ended */
+	stack = offcpu__stack_of_wait(&o, 2, 50 * MS, 20 * MS, &left);
+	assert_non_null(stack);
+	assert_int_equal(left, 2);
+	*stack = 6;
+	assert_int_equal(offcpu__end(&o, 50 * MS), 0);
+	assert_int_equal(o.v[0].ns, 0);
+	assert_int_equal(o.v[5].ns, 20 * MS);
+	assert_int_equal(o.v[5].open_ns, 0);
+	assert_int_equal(o.v[6].ns, 20 * MS);
+	assert_int_equal(o.v[6].open_ns, 20 * MS);
 	offcpu__free(&o);
 }
 
@@ -583,6 +611,7 @@ int main(void)
 		cmocka_unit_test(test_offcpu_skip),
 		cmocka_unit_test(test_cpu_stacks),
 		cmocka_unit_test(test_offcpu_of_tasks),
+		cmocka_unit_test(test_offcpu_stacks_of_waits),
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_compare),

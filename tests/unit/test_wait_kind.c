@@ -10,7 +10,9 @@
 #include "analyse/why/wait_kind.h"
 
 #define STACK(...) ((const char *const[]){ __VA_ARGS__ })
-#define KIND(...)  wait_kind__of(STACK(__VA_ARGS__), sizeof(STACK(__VA_ARGS__)) / sizeof(char *))
+#define KIND_IF(in_lock, ...)                                                                      \
+	wait_kind__of(STACK(__VA_ARGS__), sizeof(STACK(__VA_ARGS__)) / sizeof(char *), in_lock)
+#define KIND(...) KIND_IF(false, __VA_ARGS__)
 #define CONTEXT(irq, softirqd, ...)                                                                \
 	wake_context__of(STACK(__VA_ARGS__), sizeof(STACK(__VA_ARGS__)) / sizeof(char *), irq,     \
 			 softirqd)
@@ -48,6 +50,19 @@ static void a_lock_says_more_than_what_it_is_taken_for(void **state)
 			 WAIT_KERNEL_LOCK);
 }
 
+/* offcpu-time has no functions of the scheduler and of locks. */
+static void stacks_without_the_scheduler(void **state)
+{
+	assert_int_equal(KIND("pipe_write", "ksys_write"), WAIT_PIPE);
+	assert_int_equal(KIND_IF(true, "pipe_write", "ksys_write"), WAIT_KERNEL_LOCK);
+	assert_int_equal(KIND_IF(true, "vm_mmap_pgoff", "do_syscall_64"), WAIT_MMAP_LOCK);
+	assert_int_equal(KIND_IF(true, "ext4_buffered_write_iter", "vfs_write"), WAIT_INODE_LOCK);
+	/* the stack of a switch has the lock, if it waits for one */
+	assert_int_equal(KIND_IF(true, "__schedule", "pipe_write", "ksys_write"), WAIT_PIPE);
+	assert_int_equal(KIND("task_work_run", "exit_to_user_mode_loop"), WAIT_TASK_WORK);
+	assert_int_equal(KIND("__fput", "task_work_run", "exit_to_user_mode_loop"), WAIT_UNKNOWN);
+}
+
 static void limits_of_devices(void **state)
 {
 	static const char *const throttled[] = { "try_to_wake_up", "__queue_work",
@@ -69,7 +84,7 @@ static void locks_whose_owner_runs(void **state)
 					      "down_write", "vfs_write" };
 
 	assert_true(wait_kind__spins(spins, 6));
-	assert_int_equal(wait_kind__of(spins, 6), WAIT_INODE_LOCK);
+	assert_int_equal(wait_kind__of(spins, 6, false), WAIT_INODE_LOCK);
 	assert_false(wait_kind__spins(sleeps, 5));
 }
 
@@ -145,6 +160,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kinds),
 		cmocka_unit_test(a_lock_says_more_than_what_it_is_taken_for),
+		cmocka_unit_test(stacks_without_the_scheduler),
 		cmocka_unit_test(limits_of_devices),
 		cmocka_unit_test(locks_whose_owner_runs),
 		cmocka_unit_test(contexts),

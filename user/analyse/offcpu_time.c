@@ -16,14 +16,27 @@
 /* An event between the tracepoint and the switch itself does not show that the task is back. */
 #define SWITCH_NS 10000
 
+/* The program that writes offcpu-time reads the clock a little later than the event sched_switch. */
+#define TWIN_NS 100000
+
 struct away {
 	UT_hash_handle hh; /* by prev */
 	uint32_t prev;	   /* as in the event */
 	uint32_t tid;
-	uint32_t stack;
+	uint32_t state, stack;
 	uint64_t since; /* ns */
+	uint64_t back;	/* ns; 0: not yet. Counted at its next switch: its stack may come later */
 	char comm[OFFCPU_COMM];
 };
+
+bool offcpu__samples_waits(const struct file_event *fe)
+{
+	const struct perf_event_attr *a = &fe->attr;
+	const uint64_t needs = PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN;
+
+	return a->type == PERF_TYPE_SOFTWARE && a->config == PERF_COUNT_SW_BPF_OUTPUT &&
+	       (a->sample_type & needs) == needs && !strcmp(fe->name, "offcpu-time");
+}
 
 bool switch_fields__find(const char *format, size_t len, struct switch_fields *ret)
 {
@@ -138,57 +151,87 @@ static struct away *find_away(const struct offcpu *o, uint32_t prev)
 	return a;
 }
 
-static int end_time_away(struct offcpu *o, struct away *a, uint64_t time, bool open)
+static void drop_away(struct offcpu *o, struct away *a)
 {
-	int err = count_away(o, a, time, open);
-
 	HASH_DEL(o->away, a);
 	free(a);
-	return err;
+}
+
+/* The entry of @prev, which leaves its CPU; what is known about its last time away is counted. */
+static int renew_away(struct offcpu *o, uint32_t prev, struct away **ret)
+{
+	struct away *a = find_away(o, prev);
+
+	*ret = a;
+	if (a && a->back)
+		return count_away(o, a, a->back, false);
+	if (a) { /* its return was not seen */
+		o->lost++;
+		return 0;
+	}
+	a = calloc(1, sizeof(*a));
+	if (!a)
+		return -ENOMEM;
+	a->prev = prev;
+	HASH_ADD(hh, o->away, prev, sizeof(a->prev), a);
+	if (!a->hh.tbl) {
+		free(a);
+		return -ENOMEM;
+	}
+	*ret = a;
+	return 0;
 }
 
 static int leave_cpu(struct offcpu *o, const struct task_switch *s, uint32_t stack)
 {
-	struct away *a = find_away(o, s->prev);
+	struct away *a;
+	int err = renew_away(o, s->prev, &a);
 
-	if (a) { /* its return was not seen */
-		o->lost++;
-		HASH_DEL(o->away, a);
-		free(a);
-	}
-	if (offcpu__is_end(s->state))
+	if (err)
+		return err;
+	if (offcpu__is_end(s->state)) {
+		drop_away(o, a);
 		return 0;
-	a = calloc(1, sizeof(*a));
-	if (!a)
-		return -ENOMEM;
-	a->prev = s->prev;
+	}
 	a->tid = s->tid;
+	a->state = s->state;
 	a->stack = stack;
 	a->since = s->time;
+	a->back = 0;
 	memcpy(a->comm, s->comm, sizeof(a->comm));
-	HASH_ADD(hh, o->away, prev, sizeof(a->prev), a);
-	if (a->hh.tbl)
-		return 0;
-	free(a);
-	return -ENOMEM;
+	return 0;
 }
 
 int offcpu__switch(struct offcpu *o, const struct task_switch *s, uint32_t stack)
 {
 	struct away *next = s->next ? find_away(o, s->next) : NULL;
-	int err = next ? end_time_away(o, next, s->time, false) : 0;
 
-	return err || !s->prev ? err : leave_cpu(o, s, stack);
+	if (next && !next->back)
+		next->back = s->time;
+	return s->prev ? leave_cpu(o, s, stack) : 0;
 }
 
-int offcpu__ran(struct offcpu *o, uint32_t tid, uint64_t time)
+void offcpu__ran(struct offcpu *o, uint32_t tid, uint64_t time)
 {
 	struct away *a = tid ? find_away(o, tid) : NULL;
 
 	/* in a container the tids of the event differ from those of samples */
-	if (!a || a->tid != tid || time < a->since || time - a->since < SWITCH_NS)
-		return 0;
-	return end_time_away(o, a, time, false);
+	if (!a || a->back || a->tid != tid || time < a->since || time - a->since < SWITCH_NS)
+		return;
+	a->back = time;
+}
+
+uint32_t *offcpu__stack_of_wait(const struct offcpu *o, uint32_t tid, uint64_t time, uint64_t ns,
+				uint32_t *ret_state)
+{
+	struct away *a = tid ? find_away(o, tid) : NULL;
+	uint64_t began = time > ns ? time - ns : 0;
+
+	if (!a || a->tid != tid ||
+	    (began > a->since ? began - a->since : a->since - began) > TWIN_NS)
+		return NULL;
+	*ret_state = a->state;
+	return &a->stack;
 }
 
 int offcpu__end(struct offcpu *o, uint64_t time)
@@ -196,8 +239,10 @@ int offcpu__end(struct offcpu *o, uint64_t time)
 	struct away *a, *next;
 	int err = 0;
 
-	HASH_ITER (hh, o->away, a, next)
-		err = end_time_away(o, a, time, true) ?: err;
+	HASH_ITER (hh, o->away, a, next) {
+		err = count_away(o, a, a->back ?: time, !a->back) ?: err;
+		drop_away(o, a);
+	}
 	return err;
 }
 
@@ -205,10 +250,8 @@ void offcpu__free(struct offcpu *o)
 {
 	struct away *a, *next;
 
-	HASH_ITER (hh, o->away, a, next) {
-		HASH_DEL(o->away, a);
-		free(a);
-	}
+	HASH_ITER (hh, o->away, a, next)
+		drop_away(o, a);
 	free(o->v);
 	*o = (struct offcpu){ 0 };
 }

@@ -2,7 +2,7 @@
 /*
  * Adds up the time that tasks were off their CPUs, from sched:sched_switch. It lasts from the
  * switch-out to the switch-in, and is counted by the stack at the switch-out (stacks.h) and the
- * task's state.
+ * task's state. A switch without a stack has that of its wait, if a sample of offcpu-time has it.
  *
  * A recording of tasks, not CPUs, may lack the switch-in. Then the task is back at its next sample
  * or other record. A task still away at the end of the recording was away until then. Tasks that
@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "common/format_field.h"
+#include "perfdata/perf_file.h"
 #include "perfdata/sample.h"
 
 #define OFFCPU_EVENT "sched:sched_switch"
@@ -41,7 +42,7 @@ struct offcpu {			/* { 0 } is an empty one */
 	uint64_t ns; /* total */
 	/* switch-outs without an end: the task's next record was another switch-out */
 	uint64_t lost;
-	struct away *away;	       /* tasks that are off their CPU now; owned */
+	struct away *away;	       /* the last time off CPU of each task; owned */
 	const struct time_range *skip; /* ranges that do not count, sorted by start; borrowed */
 	size_t n_skip;
 };
@@ -50,6 +51,9 @@ struct offcpu {			/* { 0 } is an empty one */
 struct switch_fields {
 	struct format_field prev_pid, prev_state, prev_comm, next_pid;
 };
+
+/* Is it offcpu-time, an event whose samples have the stack and the length of a wait? */
+bool offcpu__samples_waits(const struct file_event *fe);
 
 /* Parse the format of sched_switch. False: the text is not that of sched_switch. */
 bool switch_fields__find(const char *format, size_t len, struct switch_fields *ret);
@@ -73,10 +77,15 @@ bool offcpu__is_end(uint32_t state);
 /* Note a switch; @stack: id of the stack of prev. Call in the order of time. 0 or -ENOMEM. */
 int offcpu__switch(struct offcpu *o, const struct task_switch *s, uint32_t stack);
 /*
- * Note that the task runs: a sample of another event, or another record of it, shows that. 0 or
- * -ENOMEM.
+ * Note that the task runs: a sample of another event, or another record of it, shows that.
  */
-int offcpu__ran(struct offcpu *o, uint32_t tid, uint64_t time);
+void offcpu__ran(struct offcpu *o, uint32_t tid, uint64_t time);
+/*
+ * A sample of offcpu-time at @time has the stack of a wait of @ns. Returns where to put its number,
+ * with the wait's state in *ret_state. NULL: no switch began that wait.
+ */
+uint32_t *offcpu__stack_of_wait(const struct offcpu *o, uint32_t tid, uint64_t time, uint64_t ns,
+				uint32_t *ret_state);
 /* The recording ends at @time: count tasks that are still away until then. 0 or -ENOMEM. */
 int offcpu__end(struct offcpu *o, uint64_t time);
 void offcpu__free(struct offcpu *o);

@@ -17,7 +17,7 @@ struct adding {
 	struct profile *p;
 	struct replay *r;
 	struct event_profile **events; /* by number of the event in the file; NULL: not seen yet */
-	bool *is_switch;
+	bool *is_switch, *is_wait;
 	struct switch_fields fields;
 	uint64_t first, last; /* ns; of all samples */
 	uint64_t end;	      /* ns; also of samples that do not count */
@@ -133,6 +133,7 @@ static int add_events(struct adding *a)
 		for (k = 0; strcmp(a->p->events[k].name, e->name); k++)
 			;
 		a->events[i] = &a->p->events[k];
+		a->is_wait[i] = offcpu__samples_waits(e);
 		/* only some switches */
 		if (e->attr.type != PERF_TYPE_TRACEPOINT || strcmp(e->name, OFFCPU_EVENT) ||
 		    !(e->attr.sample_type & PERF_SAMPLE_TIME) || e->attr.freq ||
@@ -265,7 +266,8 @@ static int add_switch(struct adding *a, const struct sample *s)
 
 	if (!switch_fields__read(&a->fields, s, &t))
 		return 0;
-	err = stacks__id(a->p->tables->stacks, t.state, a->ids, a->n_frames, &stack);
+	/* without a stack there is one frame, that of the tracepoint itself */
+	err = stacks__id(a->p->tables->stacks, t.state, a->ids, s->n_ips ? a->n_frames : 0, &stack);
 	return err ?: offcpu__switch(&a->p->offcpu, &t, stack);
 }
 
@@ -276,20 +278,43 @@ static bool is_of_leaving(const struct perf_event_attr *a)
 	       (a->config == PERF_COUNT_SW_CONTEXT_SWITCHES || a->config == SW_CGROUP_SWITCHES);
 }
 
-/* A sample of an event other than the switch */
-static int note_ran(struct adding *a, const struct sample *s)
+/* A sample of offcpu-time: its stack is that of a switch, if that has none. */
+static int add_wait(struct adding *a, const struct sample *s)
 {
-	if (s->event && is_of_leaving(&s->event->attr))
+	uint32_t state,
+		*stack = offcpu__stack_of_wait(&a->p->offcpu, s->tid, s->time, s->period, &state);
+
+	if (!stack || stacks__get(a->p->tables->stacks, *stack)->n)
 		return 0;
-	return offcpu__ran(&a->p->offcpu, s->tid, s->time);
+	return stacks__id(a->p->tables->stacks, state, a->ids, a->n_frames, stack);
+}
+
+/* A sample of an event other than the switch */
+static void note_ran(struct adding *a, const struct sample *s)
+{
+	if (!s->event || !is_of_leaving(&s->event->attr))
+		offcpu__ran(&a->p->offcpu, s->tid, s->time);
+}
+
+/* What a sample of event number @event says about the time off CPU; its stack is in @a. */
+static int note_off_cpu(struct adding *a, const struct sample *s, size_t event)
+{
+	if (a->is_switch[event])
+		return add_switch(a, s);
+	if (a->is_wait[event])
+		return add_wait(a, s);
+	note_ran(a, s);
+	return 0;
 }
 
 /* A skipped sample does not count, but still shows who is off CPU, and since when. */
 static int note_skipped(struct adding *a, const struct sample *s, size_t event)
 {
-	if (!a->is_switch[event])
-		return note_ran(a, s);
-	return find_frames(a, s) ?: add_switch(a, s);
+	int err = 0;
+
+	if (a->is_switch[event] || a->is_wait[event])
+		err = find_frames(a, s);
+	return err ?: note_off_cpu(a, s, event);
 }
 
 static int add_profile_sample(struct adding *a, const struct sample *s)
@@ -299,8 +324,10 @@ static int add_profile_sample(struct adding *a, const struct sample *s)
 	size_t i;
 	int err;
 
-	if (!s->event)
-		return note_ran(a, s);
+	if (!s->event) {
+		note_ran(a, s);
+		return 0;
+	}
 	i = s->event - perf_file__info(replay__file(a->r))->events;
 	e = a->events[i];
 	own = !strncmp(e->name, own_events, sizeof(own_events) - 1);
@@ -318,9 +345,7 @@ static int add_profile_sample(struct adding *a, const struct sample *s)
 	if (s->time > a->last)
 		a->last = s->time;
 	err = find_frames(a, s) ?: add_weight(a, e, s) ?: add_stack(a, e, s);
-	if (err)
-		return err;
-	return a->is_switch[i] ? add_switch(a, s) : note_ran(a, s);
+	return err ?: note_off_cpu(a, s, i);
 }
 
 static int add_samples(struct adding *a, struct err *err)
@@ -359,13 +384,16 @@ int profile__add_file(struct profile *p, const char *path, struct err *err)
 	n = perf_file__info(replay__file(a->r))->n_events;
 	a->events = calloc(n, sizeof(struct event_profile *));
 	a->is_switch = calloc(n, sizeof(*a->is_switch));
-	code = a->events && a->is_switch ? add_samples(a, err)
-					 : err_set(err, -ENOMEM, "%s: out of memory", path);
+	a->is_wait = calloc(n, sizeof(*a->is_wait));
+	code = a->events && a->is_switch && a->is_wait
+		       ? add_samples(a, err)
+		       : err_set(err, -ENOMEM, "%s: out of memory", path);
 	p->ns += a->last - a->first;
 	p->n_files++;
 	replay__free(a->r);
 	free(a->events);
 	free(a->is_switch);
+	free(a->is_wait);
 	free(a);
 	return code;
 }

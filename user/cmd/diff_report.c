@@ -308,6 +308,8 @@ static void print_stack_diff(const struct profile *p, const struct stack_change 
 		printf("%s", k > i ? " <- " : "");
 		print_name(f->symbol ?: f->module);
 	}
+	if (!s->n)
+		printf("(no stack)");
 	printf("%s\n", end < s->n ? " <- ..." : "");
 }
 

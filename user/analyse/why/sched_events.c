@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/offcpu_time.h"
 #include "analyse/replay.h"
 #include "analyse/why/sched_events.h"
 #include "common/array.h"
@@ -88,16 +89,6 @@ static uint64_t number_or_0(const struct format_field *f, const struct sample *s
 	return field_number(f, s, &v) ? v : 0;
 }
 
-/* offcpu-time: the event of --off-cpu and of `run = evidence` */
-static bool samples_stays(const struct file_event *fe)
-{
-	const struct perf_event_attr *a = &fe->attr;
-	const uint64_t needs = PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN;
-
-	return a->type == PERF_TYPE_SOFTWARE && a->config == PERF_COUNT_SW_BPF_OUTPUT &&
-	       (a->sample_type & needs) == needs && !strcmp(fe->name, "offcpu-time");
-}
-
 static bool samples_cpu_time(const struct perf_event_attr *a)
 {
 	if (a->type == PERF_TYPE_SOFTWARE)
@@ -118,7 +109,7 @@ static void fields_find(struct events_adding *a, const struct file_event *fe,
 	if (fe->attr.type != PERF_TYPE_TRACEPOINT) {
 		if (samples_cpu_time(&fe->attr))
 			ret->kind = SCHED_SAMPLE;
-		else if (samples_stays(fe))
+		else if (offcpu__samples_waits(fe))
 			ret->kind = SCHED_STAY;
 		/* context switches, migrations: they do not show that it runs */
 		else if (fe->attr.type == PERF_TYPE_SOFTWARE)

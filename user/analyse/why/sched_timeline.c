@@ -151,8 +151,8 @@ static bool is_twin_switch(struct sched_timeline *t, const struct task_line *pre
 	if (!s || s->out == NO_EVENT || e->tid == e->other)
 		return false;
 	before = &t->events->v[s->out];
-	if (before->kind != SCHED_SWITCH || before->cpu != e->cpu || before->other != e->other || before->file == e->file ||
-	    e->time - before->time > TWIN_NS)
+	if (before->kind != SCHED_SWITCH || before->cpu != e->cpu || before->other != e->other ||
+	    before->file == e->file || e->time - before->time > TWIN_NS)
 		return false;
 	if (e->has_stack && !before->has_stack) {
 		before->has_stack = true;

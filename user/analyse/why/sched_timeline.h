@@ -55,8 +55,8 @@ struct task_line {
 	struct reclaim_run open; /* still running; from 0: none */
 	struct spin_run *spins;	 /* by time; owned */
 	size_t n_spins, spins_cap;
-	uint32_t lock;		 /* event: the last lock that it began to wait for, plus 1; 0: none */
-	uint32_t *samples;	 /* indexes of its samples in the events; owned */
+	uint32_t lock;	   /* event: the last lock that it began to wait for, plus 1; 0: none */
+	uint32_t *samples; /* indexes of its samples in the events; owned */
 	size_t n_samples, samples_cap;
 };
 

@@ -109,7 +109,8 @@ static void note_frames(struct notes_reading *n, size_t n_frames, bool in_irq, b
 	to->named = !kernel_frames || n_kernel;
 	to->spins = wait_kind__spins(n->kernel, n_kernel);
 	to->limits_io = wait_kind__limits_io(n->kernel, n_kernel);
-	to->kind = wait_kind__of(n->kernel, n_kernel);
+	to->kind = wait_kind__of(n->kernel, n_kernel, false);
+	to->kind_in_lock = wait_kind__of(n->kernel, n_kernel, true);
 	to->context = wake_context__of(n->kernel, n_kernel, in_irq, softirqd);
 }
 

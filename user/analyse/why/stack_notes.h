@@ -10,7 +10,9 @@
 #include "analyse/why/wait_kind.h"
 
 struct stack_note {
-	enum wait_kind kind;	   /* for a switch */
+	enum wait_kind kind; /* for a switch */
+	enum wait_kind
+		kind_in_lock;	   /* the same, if an event says that it waits for a kernel lock */
 	enum wake_context context; /* for a waking */
 	const char *function;	   /* the innermost function of the program itself; NULL: unknown */
 	const char *call; /* the system call, or the kernel function of an exception; NULL */

@@ -4,8 +4,10 @@
 #include "analyse/why/wait_kind.h"
 #include "common/cleanup.h"
 
-#define ANY	 8
-#define LOCK_FNS "rwsem_down_", "rwsem_optimistic", "__mutex_lock", "rt_mutex_slowlock"
+#define ANY 8
+
+static const char *const lock_functions[] = { "rwsem_down_", "rwsem_optimistic", "__mutex_lock",
+					      "rt_mutex_slowlock", NULL };
 
 /*
  * The first matching row counts. A name in the stack must begin with one of @any, and, if @with is
@@ -15,6 +17,8 @@ struct wait_row {
 	enum wait_kind kind;
 	const char *any[ANY + 1];
 	const char *with[ANY + 1];
+	bool in_lock; /* instead of @any: it waits for a lock of the kernel */
+	bool is_leaf; /* the name that matches @any must be the innermost */
 };
 
 static const struct wait_row wait_rows[] = {
@@ -26,27 +30,23 @@ static const struct wait_row wait_rows[] = {
 	    "__mem_cgroup_handle_over_high", "__alloc_pages_direct_reclaim",
 	    "__alloc_pages_direct_compact" } },
 	{ WAIT_DIRTY, { "balance_dirty_pages" } },
-	{ WAIT_MMAP_LOCK,
-	  { LOCK_FNS },
-	  { "do_user_addr_fault", "vm_mmap_pgoff", "__vm_munmap", "do_mprotect_pkey", "do_madvise",
-	    "dup_mmap", "__do_sys_brk", "lock_mm_and_find_vma" } },
-	{ WAIT_MMAP_LOCK,
-	  { LOCK_FNS },
-	  { "exit_mmap", "lock_vma_under_rcu", "__x64_sys_munmap", "do_mincore", "proc_pid_smaps",
-	    "m_start" } },
-	{ WAIT_INODE_LOCK,
-	  { LOCK_FNS },
-	  { "ext4_", "xfs_", "btrfs_", "path_openat", "do_unlinkat", "vfs_write", "iterate_dir",
-	    "lookup_slow" } },
-	{ WAIT_INODE_LOCK,
-	  { LOCK_FNS },
-	  { "vfs_", "do_renameat", "do_mkdirat", "generic_file_write", "shmem_", "lock_rename",
-	    "filename_create", "do_rmdir" } },
+	{ WAIT_MMAP_LOCK, .in_lock = true,
+	  .with = { "do_user_addr_fault", "vm_mmap_pgoff", "__vm_munmap", "do_mprotect_pkey",
+		    "do_madvise", "dup_mmap", "__do_sys_brk", "lock_mm_and_find_vma" } },
+	{ WAIT_MMAP_LOCK, .in_lock = true,
+	  .with = { "exit_mmap", "lock_vma_under_rcu", "__x64_sys_munmap", "do_mincore",
+		    "proc_pid_smaps", "m_start" } },
+	{ WAIT_INODE_LOCK, .in_lock = true,
+	  .with = { "ext4_", "xfs_", "btrfs_", "path_openat", "do_unlinkat", "vfs_write",
+		    "iterate_dir", "lookup_slow" } },
+	{ WAIT_INODE_LOCK, .in_lock = true,
+	  .with = { "vfs_", "do_renameat", "do_mkdirat", "generic_file_write", "shmem_",
+		    "lock_rename", "filename_create", "do_rmdir" } },
 	{ WAIT_FILE_LOCK,
 	  { "locks_lock_inode_wait", "flock_lock_inode_wait", "__do_sys_flock", "__x64_sys_flock",
 	    "__arm64_sys_flock", "do_lock_file_wait", "fcntl_setlk", "posix_lock_inode_wait" } },
-	{ WAIT_KERNEL_LOCK,
-	  { LOCK_FNS, "__down_", "down_read", "percpu_down_write", "__percpu_down_read" } },
+	{ WAIT_KERNEL_LOCK, .in_lock = true },
+	{ WAIT_KERNEL_LOCK, { "__down_", "down_read", "percpu_down_write", "__percpu_down_read" } },
 	{ WAIT_FUTEX, { "futex_wait", "futex_lock_pi", "do_futex", "__futex_wait" } },
 	{ WAIT_FUSE, { "request_wait_answer", "__fuse_" } },
 	{ WAIT_NFS, { "rpc_wait_bit_killable", "nfs_wait" } },
@@ -98,6 +98,8 @@ static const struct wait_row wait_rows[] = {
 	  { "wait_for_completion", "__wait_for_common", "__wait_for_completion" } },
 	{ WAIT_WORK, { "kthread" } },
 	{ WAIT_TASK_WORK, { "task_work_run" }, { "__cond_resched" } },
+	/* the same in a stack without functions of the scheduler */
+	{ WAIT_TASK_WORK, { "task_work_run" }, .is_leaf = true },
 };
 
 static bool begins_with(const char *name, const char *const *any)
@@ -116,14 +118,22 @@ static bool has_any(const char *const *names, size_t n, const char *const *any)
 	return false;
 }
 
-enum wait_kind wait_kind__of(const char *const *names, size_t n)
+static bool row_matches(const struct wait_row *r, const char *const *names, size_t n, bool in_lock)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(wait_rows); i++) {
-		const struct wait_row *r = &wait_rows[i];
+	if (r->in_lock ? !in_lock : !has_any(names, r->is_leaf && n > 1 ? 1 : n, r->any))
+		return false;
+	return !r->with[0] || has_any(names, n, r->with);
+}
 
-		if (has_any(names, n, r->any) && (!r->with[0] || has_any(names, n, r->with)))
-			return r->kind;
-	}
+enum wait_kind wait_kind__of(const char *const *names, size_t n, bool in_lock)
+{
+	static const char *const scheduler[] = { "__schedule", "schedule", NULL };
+
+	if (!in_lock || has_any(names, n, scheduler))
+		in_lock = has_any(names, n, lock_functions);
+	for (size_t i = 0; i < ARRAY_SIZE(wait_rows); i++)
+		if (row_matches(&wait_rows[i], names, n, in_lock))
+			return wait_rows[i].kind;
 	return WAIT_UNKNOWN;
 }
 
@@ -268,6 +278,11 @@ const char *lock_kind__text(enum lock_kind k)
 const char *lock_kind__word(enum lock_kind k)
 {
 	return k < LOCK_KINDS ? lock_texts[k].word : NULL;
+}
+
+bool lock_kind__is_of_kernel(enum lock_kind k)
+{
+	return k > LOCK_UNKNOWN && k < LOCK_FUTEX;
 }
 
 bool wait_kind__is_for(enum wait_kind k, enum lock_kind lock)

@@ -80,8 +80,12 @@ enum lock_kind {
 	LOCK_KINDS,
 };
 
-/* @names: kernel functions, the innermost first; NULL: a function without a name. */
-enum wait_kind wait_kind__of(const char *const *names, size_t n);
+/*
+ * @names: kernel functions, the innermost first; NULL: a function without a name. @in_lock: an event
+ * says that it waits for a lock of the kernel. That counts if the stack lacks the functions of
+ * the scheduler: the kernel leaves them and those of locks out of offcpu-time.
+ */
+enum wait_kind wait_kind__of(const char *const *names, size_t n, bool in_lock);
 /*
  * @in_irq: the flags of the event say that an interrupt or softirq ran. @softirqd: the task is
  * ksoftirqd.
@@ -101,6 +105,8 @@ const char *wait_kind__word(enum wait_kind k);
 const char *lock_kind__text(enum lock_kind k);
 /* Word for programs: "mutex"; NULL: unknown. */
 const char *lock_kind__word(enum lock_kind k);
+/* Mutexes, semaphores and spinlocks of the kernel; not file locks. */
+bool lock_kind__is_of_kernel(enum lock_kind k);
 /* Can a task that waits for @k wait for this lock? */
 bool wait_kind__is_for(enum wait_kind k, enum lock_kind lock);
 /* "by a timer" ... */

@@ -141,6 +141,8 @@ static void lock_of(const struct why *w, const struct task_span *s, struct why_k
 {
 	const struct sched_event *e = s->lock != NO_EVENT ? &w->events.v[s->lock] : NULL;
 
+	if (e && s->out != NO_EVENT && lock_kind__is_of_kernel(e->arg))
+		key->kind = stack_notes__of(&w->notes, s->out)->kind_in_lock;
 	if (!e || !wait_kind__is_for(key->kind, e->arg))
 		return;
 	key->number = e->arg;
@@ -346,8 +348,8 @@ static uint64_t last_wait(const struct why *w, uint32_t tid, uint64_t to)
 	for (i = task_line__at(l, to ? to - 1 : 0) + 1; i-- > 0;)
 		if (i < l->n && l->v[i].from < to && l->v[i].state == TASK_BLOCKED)
 			return l->v[i].from;
-	return l->n > 1 && l->v[0].state == TASK_UNSEEN && l->v[0].to < to ? l->v[0].to :
-									     w->events.begin;
+	return l->n > 1 && l->v[0].state == TASK_UNSEEN && l->v[0].to < to ? l->v[0].to
+									   : w->events.begin;
 }
 
 static int question_complete(const struct why *w, uint32_t tid, struct why_question *q,

@@ -73,7 +73,7 @@ static int add_frames(const struct run_stack *s, struct buf *b)
 	if (!err && cut)
 		err = buf__add_str(b, " ← ...");
 	if (!err && !kernel && !user)
-		err = buf__add_str(b, "(the scheduler alone)");
+		err = buf__add_str(b, s->n_frames ? "(the scheduler alone)" : "(no stack)");
 	return err;
 }
 
