@@ -59,6 +59,7 @@
 #define TASK_RUNNING	     0
 #define TASK_INTERRUPTIBLE   0x1
 #define TASK_UNINTERRUPTIBLE 0x2
+#define TASK_DEAD	     0x80
 #define TASK_NOLOAD	     0x400
 #define PF_KTHREAD	     0x00200000
 #define TASK_STATES	     0x7f /* without modifiers such as TASK_WAKEKILL or TASK_FREEZABLE */

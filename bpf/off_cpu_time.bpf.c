@@ -23,6 +23,11 @@ const volatile bool of_tasks = false;	/* only tasks in @wanted */
 const volatile bool inherits = false;	/* and those that they start */
 const volatile bool of_cgroups = false; /* only tasks of @cgroups, or below */
 const volatile bool with_kernel = true, with_user = true;
+const volatile bool sampled = false; /* for `run = evidence`: see stay_counts() */
+
+#define BUDGET_NS	 200000	 /* sampled: one stack for so much time asleep of a task */
+#define PREEMPTED_LEAST_NS 1000000 /* sampled: shorter times without a CPU are not written */
+#define USER_PAUSE_NS	 200000	 /* sampled: the user stack of a task is not taken more often */
 
 /* Numbers of tasks, in the pid namespace of the daemon: for the iterator */
 struct {
@@ -44,6 +49,9 @@ struct {
 struct stay {
 	__u64 begin;	/* ns; 0: it does not sleep */
 	__u64 switches; /* task_switches() at that time */
+	__u64 slept, last; /* sampled: ns since the last record, and of the last sleep */
+	__u64 user_at;	   /* sampled: when the user stack was taken */
+	bool preempted;
 	__u64 user_bytes;
 	__u64 user[FRBPF_OFF_CPU_USER];
 };
@@ -65,6 +73,11 @@ struct {
 
 __u64 marked; /* tasks that the iterator has added */
 
+static __always_inline bool task_recorded(struct task_struct *task)
+{
+	return sampled || !(task->flags & PF_KTHREAD);
+}
+
 SEC("iter/task")
 int ot_tasks(struct bpf_iter__task *ctx)
 {
@@ -72,7 +85,7 @@ int ot_tasks(struct bpf_iter__task *ctx)
 	__u64 pid, tid;
 	__u32 key;
 
-	if (!task || task->flags & PF_KTHREAD || bpf_task_storage_get(&stays, task, 0, 0))
+	if (!task || !task_recorded(task) || bpf_task_storage_get(&stays, task, 0, 0))
 		return 0;
 	task_pids(task, &pid, &tid);
 	key = tid;
@@ -87,7 +100,7 @@ int ot_tasks(struct bpf_iter__task *ctx)
 SEC("tp_btf/task_newtask")
 int BPF_PROG(ot_newtask, struct task_struct *task)
 {
-	if (task->flags & PF_KTHREAD)
+	if (!task_recorded(task))
 		return 0;
 	if (of_tasks &&
 	    (!inherits || !bpf_task_storage_get(&stays, bpf_get_current_task_btf(), 0, 0)))
@@ -124,14 +137,50 @@ static __always_inline bool task_wanted(struct task_struct *task)
 	       cgroup_wanted((__u64)BPF_CORE_READ(task, cgroups, dfl_cgrp));
 }
 
-static __always_inline bool task_sleeps(struct task_struct *prev, bool preempt)
+/* Does it leave the CPU for a time that is recorded? */
+static __always_inline bool task_leaves(struct task_struct *prev, bool preempt)
 {
+	if (sampled)
+		return !(prev->__state & TASK_DEAD);
 	return !(prev->flags & PF_KTHREAD) && !task_is_runnable(prev, preempt) &&
 	       prev->__state & (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE);
 }
 
+/*
+ * Sampled: is the user stack worth its cost? Of a task that sleeps often for a short time, it is
+ * taken now and then, and if the sleep is expected to be written.
+ */
+static __always_inline bool user_wanted(struct task_struct *task, struct stay *s, __u64 now)
+{
+	if (!with_user)
+		return false;
+	if (!sampled)
+		return true;
+	if (s->preempted || task->flags & PF_KTHREAD ||
+	    (now - s->user_at < USER_PAUSE_NS && s->slept + s->last < BUDGET_NS))
+		return false;
+	s->user_at = now;
+	return true;
+}
+
+/*
+ * Is a time off CPU that lasted until @now written? Sampled: every long one, and one of the short
+ * ones when they add up to as much. One that was preempted: if that was long, as a CPU quota stops
+ * a task so.
+ */
+static __always_inline bool stay_counts(const struct stay *s, __u64 begin, __u64 now)
+{
+	if ((__s64)(now - begin) <= 0)
+		return false;
+	if (!sampled)
+		return now - begin >= least_ns;
+	if (s->preempted)
+		return now - begin >= PREEMPTED_LEAST_NS;
+	return s->slept + (now - begin) >= BUDGET_NS;
+}
+
 /* The current task begins to sleep. */
-static __always_inline void stay_begin(struct task_struct *task, __u64 now)
+static __always_inline void stay_begin(struct task_struct *task, __u64 now, bool preempted)
 {
 	struct stay *s = bpf_task_storage_get(&stays, task, 0, 0);
 	long bytes = 0;
@@ -140,7 +189,8 @@ static __always_inline void stay_begin(struct task_struct *task, __u64 now)
 		return;
 	s->begin = now;
 	s->switches = task_switches(task);
-	if (with_user)
+	s->preempted = preempted;
+	if (user_wanted(task, s, now))
 		bytes = bpf_get_task_stack(task, s->user, sizeof(s->user), BPF_F_USER_STACK);
 	s->user_bytes = bytes > 0 ? bytes : 0;
 }
@@ -189,16 +239,23 @@ static __always_inline void stay_end(void *ctx, struct task_struct *task, __u64 
 	struct stay *s;
 	__u64 begin;
 
-	if (task->flags & PF_KTHREAD)
+	if (!task_recorded(task))
 		return;
 	s = bpf_task_storage_get(&stays, task, 0, 0);
 	begin = s ? s->begin : 0;
 	if (!begin)
 		return;
 	s->begin = 0;
-	if ((__s64)(now - begin) > 0 && now - begin >= least_ns &&
-	    s->switches == task_switches(task))
+	if (s->switches != task_switches(task))
+		return;
+	if (stay_counts(s, begin, now)) {
 		stay_write(ctx, task, s, now - begin);
+		s->slept = 0;
+	} else if (sampled && !s->preempted) {
+		s->slept += now - begin;
+	}
+	if (sampled && !s->preempted)
+		s->last = now - begin;
 }
 
 /* ---- the tasks that sleep at a freeze ---- */
@@ -218,7 +275,7 @@ static __always_inline __u64 asleep_since(struct task_struct *task, const struct
 {
 	__u64 begin = s->begin;
 
-	if (!begin || begin >= asleep_at || asleep_at - begin < least_ns ||
+	if (!begin || !stay_counts(s, begin, asleep_at) ||
 	    s->switches != task_switches(task))
 		return 0;
 	return begin;
@@ -281,8 +338,8 @@ int BPF_PROG(ot_switch, bool preempt, struct task_struct *prev, struct task_stru
 {
 	__u64 now = bpf_ktime_get_ns();
 
-	if (task_sleeps(prev, preempt))
-		stay_begin(prev, now);
+	if (task_leaves(prev, preempt))
+		stay_begin(prev, now, task_is_runnable(prev, preempt));
 	stay_end(ctx, next, now);
 	return 0;
 }

@@ -76,6 +76,9 @@ has_begin() { # SESSION
 		.cpus | length > 0 and all(.covered_ns > $wait)' "$BASE/incidents/$name.json" >/dev/null
 }
 
+# The events with the stacks of waits: before Linux 5.19 the switch is.
+waits='(offcpu-time|sched:sched_switch):'
+
 # stack_of LINE FUNCTION: FUNCTION is in the stack of an event whose line matches LINE. An event without a stack is not
 # followed by an empty line.
 stack_of() {
@@ -157,7 +160,7 @@ failing_request() {
 	# the function that it waited in
 	if has_begin evidence; then
 		script_of evidence
-		stack_of "^ *frbpf-io  *$pid/.*sched:sched_switch:.*prev_state=D" "(submit_bio_wait|__blkdev_direct_IO)"
+		stack_of "^ *frbpf-io  *$pid/.*$waits" "(submit_bio_wait|__blkdev_direct_IO)"
 	fi
 	# the file ends before the disk does
 	truncate -s 4M "$BATS_TEST_TMPDIR/disk.img"
@@ -266,7 +269,7 @@ tries_again() {
 	wait_for 'any(.triggers[]; .rule == "slow-connect" and .subject.comm == "frbpf-connect" and .value_ns > 1000000000)'
 	has_begin evidence || return 0
 	script_of evidence
-	stack_of '^ *frbpf-connect .*sched:sched_switch' inet_stream_connect
+	stack_of "^ *frbpf-connect .*$waits" inet_stream_connect
 }
 
 @test "@function: a name server that does not answer" {
@@ -282,7 +285,7 @@ tries_again() {
 	wait_for 'any(.triggers[]; .rule == "slow-lookup" and .subject.comm == "frbpf-lookup" and .value_ns > 1000000000)'
 	has_begin evidence || return 0
 	script_of evidence
-	stack_of '^ *frbpf-lookup .*sched:sched_switch' 'poll'
+	stack_of "^ *frbpf-lookup .*$waits" poll
 }
 
 @test "@interrupts with lower thresholds: handlers, softirqs, and how many" {

@@ -333,7 +333,7 @@ static struct sleeps record_sleeps(const struct feed_off_cpu *o, bool in_child)
 	if (feed__load_off_cpu(f, o, &err))
 		fail_msg("%s", err.msg);
 	assert_string_equal(feed__lacking(f), "");
-	events_open(&e, f, FEED_OFF_CPU);
+	events_open(&e, f, o->sampled ? FEED_STAYS : FEED_OFF_CPU);
 	assert_int_equal(feed__attach(f, &err), 0);
 	assert_true(check_instructions("ot_") >= 3);
 	assert_int_equal(feed__mark(f, &one.pid, o->of_tasks, &more), 0);
@@ -402,6 +402,20 @@ static void time_off_cpu_of_cgroups(void **state)
 	assert_true(got.own >= 1);
 }
 
+/* Sampled, also short ones and those of kernel threads have a record, and long ones have all. */
+static void samples_of_waits(void **state)
+{
+	const struct feed_off_cpu o = { .sampled = true };
+	struct sleeps got;
+
+	SKIP_UNLESS_POSSIBLE();
+	got = record_sleeps(&o, false);
+	assert_true(got.own >= 1);
+	assert_true(got.others >= 1);
+	assert_true(got.with_kernel >= 2);
+	assert_true(got.with_user >= 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -411,6 +425,7 @@ int main(void)
 		cmocka_unit_test(time_off_cpu_of_all),
 		cmocka_unit_test(time_off_cpu_of_tasks),
 		cmocka_unit_test(time_off_cpu_of_cgroups),
+		cmocka_unit_test(samples_of_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -310,6 +310,12 @@ static const struct event_item *item_of(const struct record_opts *o, const char 
 	return NULL;
 }
 
+/* Can BPF programs write events here? */
+static bool has_programs(void)
+{
+	return !access("/sys/kernel/btf/vmlinux", F_OK) && !geteuid();
+}
+
 /* `run = evidence` becomes a line that perf record accepts, with the options after the word. */
 static void evidence_is_a_line(void **state)
 {
@@ -332,9 +338,13 @@ static void evidence_is_a_line(void **state)
 	assert_true(p.plan->sessions[1].ring_bytes >= 64 << 10);
 	assert_int_equal(record_opts__parse(b->src, b->run_span, 4096, &d, &o), 0);
 	assert_int_equal(d.n, 0);
-	assert_string_equal(item_of(o, "sched:sched_switch/call-graph=fp/")->filter,
-			    "prev_pid != 0");
-	assert_string_equal(item_of(o, "sched:sched_switch")->filter, "prev_pid == 0");
+	if (has_programs()) {
+		assert_null(item_of(o, "sched:sched_switch")->filter);
+	} else {
+		assert_string_equal(item_of(o, "sched:sched_switch/call-graph=fp/")->filter,
+				    "prev_pid != 0");
+		assert_string_equal(item_of(o, "sched:sched_switch")->filter, "prev_pid == 0");
+	}
 	assert_string_equal(item_of(o, "sched:sched_waking/call-graph=fp/")->filter,
 			    "common_flags & 24");
 	assert_string_equal(item_of(o, "sched:sched_waking")->filter, "!(common_flags & 24)");
@@ -361,12 +371,18 @@ static void evidence_of_named(void **state)
 	assert_int_equal(p.err, 0);
 	assert_string_equal(s->name, "evidence");
 	assert_int_equal(record_opts__parse(s->src, s->run_span, 4096, &d, &o), 0);
-	assert_string_equal(item_of(o, "sched:sched_switch/call-graph=fp/")->filter,
-			    "prev_pid != 0 && prev_comm != \"postgres\" && prev_comm != \"redis\"");
+	if (has_programs()) {
+		assert_string_equal(item_of(o, "sched:sched_switch")->filter,
+				    "prev_comm != \"postgres\" && prev_comm != \"redis\"");
+	} else {
+		assert_string_equal(
+			item_of(o, "sched:sched_switch/call-graph=fp/")->filter,
+			"prev_pid != 0 && prev_comm != \"postgres\" && prev_comm != \"redis\"");
+		assert_string_equal(item_of(o, "sched:sched_switch")->filter, "prev_pid == 0");
+	}
 	assert_string_equal(
 		item_of(o, "sched:sched_switch/call-graph=dwarf,stack-size=1024/")->filter,
 		"prev_comm == \"postgres\" || prev_comm == \"redis\"");
-	assert_string_equal(item_of(o, "sched:sched_switch")->filter, "prev_pid == 0");
 	record_opts__free(o);
 	diags__free(&d);
 	release(&p);
@@ -392,6 +408,8 @@ static void evidence_of_this_kernel(void **state)
 	assert_int_equal(evidence__line(EVIDENCE_FULL, &kernel, &none, 1 << 20, &line, &lacking),
 			 0);
 	assert_null(strstr(line.data, "irq"));
+	assert_null(strstr(line.data, "name=offcpu-time"));
+	assert_non_null(strstr(line.data, "sched:sched_switch/call-graph=fp/"));
 	assert_null(strstr(line.data, "compaction_end"));
 	assert_non_null(strstr(line.data, ",compaction:mm_compaction_begin "));
 	assert_non_null(strstr(line.data, " -m 1024K "));
@@ -408,7 +426,31 @@ static void evidence_of_this_kernel(void **state)
 	assert_int_equal(evidence__line(EVIDENCE_BRIEF, &kernel, &none, 1 << 20, &line, &lacking),
 			 0);
 	assert_non_null(strstr(line.data, ",bpf-output/no-inherit,name=interrupt/"));
+	/* and the stacks of waits, so that switches need none */
+	assert_non_null(strstr(line.data, "bpf-output/no-inherit,name=offcpu-time,call-graph=fp/"));
+	assert_null(strstr(line.data, "sched:sched_switch/call-graph"));
 	assert_string_equal(lacking.data, "compaction:mm_compaction_end");
+	buf__free(&line);
+	buf__free(&lacking);
+}
+
+static bool is_not_of_lock(const char *system, const char *name, void *arg)
+{
+	return strcmp(system, "lock") != 0;
+}
+
+/* Only the stack of a switch shows a lock of the kernel where no event does: before Linux 5.19. */
+static void evidence_without_lock_events(void **state)
+{
+	const struct evidence_kernel kernel = { is_not_of_lock, address_of_timer, NULL, true };
+	const struct evidence_names none = { .n = 0 };
+	struct buf line = { 0 }, lacking = { 0 };
+
+	assert_int_equal(evidence__line(EVIDENCE_BRIEF, &kernel, &none, 1 << 20, &line, &lacking),
+			 0);
+	assert_non_null(strstr(line.data, "name=interrupt"));
+	assert_null(strstr(line.data, "name=offcpu-time"));
+	assert_non_null(strstr(line.data, "sched:sched_switch/call-graph=fp/"));
 	buf__free(&line);
 	buf__free(&lacking);
 }
@@ -426,6 +468,8 @@ static void evidence_without_programs(void **state)
 	assert_int_equal(evidence__line(EVIDENCE_BRIEF, &kernel, &none, 1 << 20, &line, &lacking),
 			 0);
 	assert_null(strstr(line.data, "name=interrupt"));
+	assert_null(strstr(line.data, "name=offcpu-time"));
+	assert_non_null(strstr(line.data, "sched:sched_switch/call-graph=fp/"));
 	assert_non_null(strstr(lacking.data, "irq:softirq_exit"));
 	buf__free(&line);
 	buf__free(&lacking);
@@ -439,7 +483,7 @@ static void evidence_of_some_tasks(void **state)
 				     "[session-user]\nrun = evidence --uid 0 -m 1M\n");
 	const struct session_conf *s = p.rs->sessions;
 
-	if (!access("/sys/kernel/btf/vmlinux", F_OK) && !geteuid()) {
+	if (has_programs()) {
 		assert_non_null(strstr(s[0].run, "name=interrupt"));
 		assert_null(strstr(s[0].run, "irq:softirq_entry"));
 	}
@@ -629,6 +673,7 @@ int main(void)
 		cmocka_unit_test(evidence_of_named),
 		cmocka_unit_test(evidence_of_this_kernel),
 		cmocka_unit_test(evidence_full),
+		cmocka_unit_test(evidence_without_lock_events),
 		cmocka_unit_test(evidence_without_programs),
 		cmocka_unit_test(evidence_of_some_tasks),
 		cmocka_unit_test(evidence_is_modest),

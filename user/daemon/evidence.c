@@ -13,6 +13,7 @@
 #include "daemon/evidence.h"
 #include "daemon/plan.h"
 #include "detect/engine/load_error.h"
+#include "record/off_cpu.h"
 #include "record/privilege.h"
 #include "record/record_opts.h"
 #include "record/session.h"
@@ -28,9 +29,11 @@
 /* TRACE_FLAG_HARDIRQ | TRACE_FLAG_SOFTIRQ, include/linux/trace_events.h */
 #define IN_INTERRUPT "24"
 
-#define BRIEF (1U << EVIDENCE_BRIEF)
-#define FULL  (1U << EVIDENCE_FULL)
-#define UNFED (1U << 31) /* whatever the level, if no BPF program can write events */
+#define BRIEF	(1U << EVIDENCE_BRIEF)
+#define FULL	(1U << EVIDENCE_FULL)
+#define UNFED	(1U << 31) /* whatever the level, if no BPF program can write events */
+#define STAYS	(1U << 30) /* the level BRIEF, if BPF programs can write stacks of waits */
+#define STACKED (1U << 29) /* whatever the level, if not STAYS */
 
 /*
  * Stacks are recorded only where they explain something: the function in which a task waits, and
@@ -44,11 +47,17 @@ static const struct evidence_event {
 	const char *filter;
 	bool of_subject;      /* stacks of the named threads are copied */
 	const char *function; /* only timers with this function */
-	unsigned levels;      /* those that have it, BRIEF, FULL, UNFED; 0: all */
+	unsigned levels;      /* those that have it, BRIEF to STACKED; 0: all */
 } evidence_events[] = {
 	/* who had which CPU; the stack of an idle CPU is not worth its space */
-	{ "sched", "sched_switch", true, "prev_pid != 0", true },
-	{ "sched", "sched_switch", false, "prev_pid == 0" },
+	{ "sched", "sched_switch", true, "prev_pid != 0", true, .levels = STACKED },
+	{ "sched", "sched_switch", false, "prev_pid == 0", .levels = STACKED },
+	{ "sched", "sched_switch", false, NULL, true, .levels = STAYS },
+	/*
+	 * where a task waited: a BPF program takes the stack of long waits, and of some short ones,
+	 * which is cheaper than that of every switch
+	 */
+	{ NULL, OFF_CPU_EVENT, true, .levels = STAYS },
 	/*
 	 * Who ended which wait, and who gave work to a kworker, kswapd or a journal. Events of work
 	 * queues would tell the same, but are more frequent. The CPU and the migrations tell in
@@ -135,6 +144,11 @@ static int names_filter(const struct evidence_names *names, const char *op, cons
 	return err;
 }
 
+static bool event_has_filter(const struct evidence_event *e, const struct evidence_names *names)
+{
+	return e->filter || (e->of_subject && names->n);
+}
+
 /* A filter applies to all events of its -e, so events without one share an -e. */
 static int evidence_event_add(const struct evidence_event *e, bool shares,
 			      const struct evidence_names *names, struct buf *line)
@@ -147,11 +161,11 @@ static int evidence_event_add(const struct evidence_event *e, bool shares,
 	err = err
 		      ?: buf__printf(line, "%s:%s%s", e->system, e->name,
 				     e->stack ? "/call-graph=fp/" : "");
-	if (err || !e->filter)
+	if (err || !event_has_filter(e, names))
 		return err;
-	err = buf__printf(line, " --filter '%s", e->filter);
+	err = buf__printf(line, " --filter '%s", e->filter ?: "");
 	if (!err && e->of_subject)
-		err = names_filter(names, "!=", " && ", false, line);
+		err = names_filter(names, "!=", " && ", !e->filter, line);
 	return err ?: buf__add_str(line, "'");
 }
 
@@ -185,34 +199,48 @@ static int table_event_add(const struct evidence_event *e, const struct evidence
 		*shares = false;
 		return timer_event_add(e, kernel->address(e->function, kernel->arg), line);
 	}
-	err = evidence_event_add(e, *shares && !e->filter, names, line);
+	err = evidence_event_add(e, *shares && !event_has_filter(e, names), names, line);
 	if (!err && e->of_subject && names->n)
 		err = named_event_add(e, names, line);
-	*shares = !e->filter;
+	*shares = !event_has_filter(e, names);
 	return err;
 }
 
-/* Does evidence of @level have the event? */
-static bool event_is_of(const struct evidence_event *e, enum evidence_level level, bool feeds)
+/*
+ * Those of the levels BRIEF to STACKED that this evidence has. The stack of a wait does not show a
+ * lock of the kernel: an event must, and Linux before 5.19 has none.
+ */
+static unsigned evidence_levels(enum evidence_level level, const struct evidence_kernel *kernel)
 {
-	unsigned is = 1U << level | (feeds ? 0 : UNFED);
+	unsigned levels = 1U << level;
 
-	if (!feeds && !e->system && e->levels) /* the UNFED events replace it */
+	if (!kernel->feeds)
+		return levels | UNFED | STACKED;
+	return levels |
+	       (level == EVIDENCE_BRIEF && kernel->has("lock", "contention_begin", kernel->arg)
+			? STAYS
+			: STACKED);
+}
+
+static bool event_is_of(const struct evidence_event *e, unsigned levels)
+{
+	if (levels & UNFED && !e->system && e->levels) /* the UNFED events replace it */
 		return false;
-	return !e->levels || e->levels & is;
+	return !e->levels || e->levels & levels;
 }
 
 int evidence__line(enum evidence_level level, const struct evidence_kernel *kernel,
 		   const struct evidence_names *names, size_t ring_bytes, struct buf *line,
 		   struct buf *lacking)
 {
+	unsigned levels = evidence_levels(level, kernel);
 	bool shares = false;
 	int err = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(evidence_events) && !err; i++) {
 		const struct evidence_event *e = &evidence_events[i];
 
-		if (!event_is_of(e, level, kernel->feeds))
+		if (!event_is_of(e, levels))
 			continue;
 		if (!e->system || kernel->has(e->system, e->name, kernel->arg))
 			err = table_event_add(e, kernel, names, &shares, line);

@@ -270,6 +270,14 @@ static bool is_tracepoint(const struct event *ev, const char *system, const char
 	return ev->tp && !strcmp(ev->tp->system, system) && !strcmp(ev->tp->name, name);
 }
 
+/* Has the event stacks of its own? For switches, those of waits are as good. */
+static bool event_has_stacks(const struct event_list *l, const struct event *ev)
+{
+	return ev->attr.sample_type & PERF_SAMPLE_CALLCHAIN ||
+	       ((l->off_cpu.wanted || l->off_cpu.sampled) &&
+		is_tracepoint(ev, "sched", "sched_switch"));
+}
+
 /*
  * Does a session of @rule record the event, with stacks if @stacks? Also true if tracepoints were
  * left out.
@@ -284,7 +292,7 @@ static bool rule_records(const struct linter *l, const struct rule_conf *rule, c
 			return true;
 		for (size_t e = 0; e < events->n; e++) {
 			if (is_tracepoint(&events->v[e], "sched", name) &&
-			    (!stacks || events->v[e].attr.sample_type & PERF_SAMPLE_CALLCHAIN))
+			    (!stacks || event_has_stacks(events, &events->v[e])))
 				return true;
 		}
 	}

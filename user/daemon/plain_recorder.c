@@ -83,7 +83,8 @@ record_of_file(struct plain_recorder *p, size_t cpu, const struct perf_event_hea
 {
 	const struct perf_event_header *copy = (void *)p->renamed.bytes;
 
-	if (!p->session->n_aliases && !p->session->events->off_cpu.wanted)
+	if (!p->session->n_aliases && !p->session->events->off_cpu.wanted &&
+	    !p->session->events->off_cpu.sampled)
 		return rec;
 	memcpy(p->renamed.bytes, rec, rec->size);
 	session__rename(p->session, &copy, 1);

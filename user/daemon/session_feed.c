@@ -23,7 +23,7 @@ static const struct {
 size_t session_feed__wanted(const struct event_list *events)
 {
 	enum marker_kind kind;
-	size_t n = events ? events->off_cpu.wanted : 0;
+	size_t n = events ? events->off_cpu.wanted + events->off_cpu.sampled : 0;
 
 	for (size_t e = 0; events && e < events->n; e++)
 		n += marker__is_fed(&events->v[e].attr, events->v[e].name, &kind);
@@ -41,6 +41,8 @@ static void send_event(const struct session *s, const struct session_cpu *cpu, s
 
 	if (!ev->off_cpu && !marker__is_fed(&ev->attr, ev->name, &kind))
 		return;
+	if (s->events->off_cpu.sampled && e == s->events->off_cpu.sampled_event)
+		feed = FEED_STAYS;
 	if (!ev->off_cpu) {
 		feed = fed_kinds[kind].feed;
 		what = fed_kinds[kind].what;
@@ -100,11 +102,14 @@ static int list_cgroups(const struct session *s, uint64_t *ids)
 	return err ?: n;
 }
 
-static int load_off_cpu(const struct session *s, struct feed *f, struct err *err)
+static int load_off_cpu(const struct session *s, struct feed *f, bool sampled, struct err *err)
 {
-	const struct perf_event_attr *attr = &s->events->v[s->events->n - 1].attr;
+	const struct off_cpu_opts *opts = &s->events->off_cpu;
+	const struct perf_event_attr *attr =
+		&s->events->v[sampled ? opts->sampled_event : s->events->n - 1].attr;
 	struct feed_off_cpu o = {
-		.least_ns = s->events->off_cpu.least_ns,
+		.least_ns = opts->least_ns,
+		.sampled = sampled,
 		.of_tasks = s->target.kind == RECORD_TASKS,
 		.inherits = s->events->off_cpu.inherits,
 		.no_kernel = attr->exclude_callchain_kernel,
@@ -150,7 +155,7 @@ static int attach_feed(struct session *s, const struct record_target *target, st
 	for (size_t c = 0; c < s->n_cpus; c++)
 		send_cpu(s, c, f);
 	code = feed__attach(f, err);
-	if (code || !s->events->off_cpu.wanted)
+	if (code || !(s->events->off_cpu.wanted || s->events->off_cpu.sampled))
 		return code;
 	code = mark_tasks(target, f);
 	return code ? err_set(err, code, "its tasks: %s", strerror(-code)) : 0;
@@ -185,7 +190,13 @@ int session_feed__open(struct session *s, const struct record_target *target, st
 		return feed_failed(s, err_set(err, code, "out of memory"), err);
 	if (s->target.kind == RECORD_ALL)
 		n = load_kinds(s, f);
-	code = off_cpu ? load_off_cpu(s, f, err) : 0;
+	if (s->events->off_cpu.sampled && s->target.kind == RECORD_ALL) {
+		if (load_off_cpu(s, f, true, err))
+			note_failure(s, "where tasks wait", err->msg);
+		else
+			n++;
+	}
+	code = off_cpu ? load_off_cpu(s, f, false, err) : 0;
 	if (!code && (n || off_cpu))
 		code = attach_feed(s, target, f, err);
 	if (code || !(n || off_cpu)) {

@@ -343,6 +343,7 @@ static int add_off_cpu(struct resolver *r)
 	const struct event_item item = { .text = (char *)OFF_CPU_EVENT, .span = o->span };
 	const struct event_spec spec = { .attr = { .type = PERF_TYPE_SOFTWARE,
 						   .config = PERF_COUNT_SW_BPF_OUTPUT } };
+	struct off_cpu_opts made;
 	struct event *ev;
 	int err;
 
@@ -355,8 +356,29 @@ static int add_off_cpu(struct resolver *r)
 		return err;
 	ev = &r->list->v[r->list->n - 1];
 	ev->off_cpu = true;
-	off_cpu__init_attr(o, &ev->attr, &r->list->off_cpu);
+	off_cpu__init_attr(o, &ev->attr, &made);
+	made.sampled = r->list->off_cpu.sampled;
+	made.sampled_event = r->list->off_cpu.sampled_event;
+	r->list->off_cpu = made;
 	return 0;
+}
+
+/* Find the event of `run = evidence` for samples of waits. */
+static void take_off_cpu_samples(struct resolver *r)
+{
+	struct event_list *l = r->list;
+
+	for (size_t i = 0; i < l->n; i++) {
+		struct event *ev = &l->v[i];
+
+		if (ev->attr.type != PERF_TYPE_SOFTWARE ||
+		    ev->attr.config != PERF_COUNT_SW_BPF_OUTPUT || strcmp(ev->name, OFF_CPU_EVENT) ||
+		    ev->leader != i)
+			continue;
+		ev->off_cpu = true;
+		off_cpu__init_attr(r->opts, &ev->attr, &l->off_cpu);
+		l->off_cpu = (struct off_cpu_opts){ .sampled = true, .sampled_event = i };
+	}
 }
 
 static int resolve_items(struct resolver *r)
@@ -379,7 +401,10 @@ static int resolve_items(struct resolver *r)
 		make_group(r, 0, false);
 	if (o->switch_events && r->list->n)
 		r->list->v[0].attr.context_switch = 1;
-	return err == -ENOMEM ? err : add_off_cpu(r);
+	if (err == -ENOMEM)
+		return err;
+	take_off_cpu_samples(r);
+	return add_off_cpu(r);
 }
 
 static int resolve_events(const struct record_opts *opts, const struct source_text *src,

@@ -29,11 +29,14 @@ struct event {
 	int cgroup_fd;	      /* its descriptor; -1: not open. Owned */
 	bool precise_max;     /* :P - precise_ip may be lowered */
 	bool cycles_fallback; /* may become cpu-clock if the PMU lacks cycles */
-	bool off_cpu;	      /* the event of --off-cpu, for all tasks: see off_cpu.h */
+	bool off_cpu;	      /* offcpu-time, for all tasks: see off_cpu.h */
 };
 
 struct off_cpu_opts {
 	bool wanted; /* the last event is that of --off-cpu */
+	/* a bpf-output event is called offcpu-time: short sleeps are sampled; the last of them */
+	bool sampled;
+	size_t sampled_event;
 	uint64_t least_ns;
 	bool inherits; /* tasks started by recorded tasks are recorded, too */
 };

@@ -123,28 +123,42 @@ static bool unpack_sample(struct off_cpu_sample *s)
 	return true;
 }
 
-/* The id of offcpu-time on CPU number @c; 0: the session does not record it. */
-static uint64_t off_cpu_id(const struct session *s, size_t c)
+/* The id of event @e on CPU number @c */
+static uint64_t off_cpu_id(const struct session *s, size_t e, size_t c)
 {
-	for (size_t e = 0; e < s->events->n; e++) {
-		size_t n;
+	size_t n;
 
+	return session__event_ids(s, e, &n)[c < s->n_id_cpus ? c : 0];
+}
+
+static bool has_off_cpu(const struct session *s)
+{
+	for (size_t e = 0; e < s->events->n; e++)
 		if (s->events->v[e].off_cpu)
-			return session__event_ids(s, e, &n)[c < s->n_id_cpus ? c : 0];
-	}
-	return 0;
+			return true;
+	return false;
+}
+
+/* Is it a sample of offcpu-time on CPU number @c? */
+static bool is_off_cpu(const struct session *s, size_t c, const struct perf_event_header *h)
+{
+	if (h->type != PERF_RECORD_SAMPLE)
+		return false;
+	for (size_t e = 0; e < s->events->n; e++)
+		if (s->events->v[e].off_cpu && record__id(h) == off_cpu_id(s, e, c))
+			return true;
+	return false;
 }
 
 size_t off_cpu__unpack(const struct session *s, size_t c, const struct perf_event_header **v,
 		       size_t n)
 {
-	uint64_t id = off_cpu_id(s, c);
 	size_t kept = 0;
 
-	if (!id)
+	if (!has_off_cpu(s))
 		return n;
 	for (size_t i = 0; i < n; i++) {
-		if (v[i]->type != PERF_RECORD_SAMPLE || record__id(v[i]) != id ||
+		if (!is_off_cpu(s, c, v[i]) ||
 		    unpack_sample((struct off_cpu_sample *)v[i]))
 			v[kept++] = v[i];
 	}
@@ -154,17 +168,18 @@ size_t off_cpu__unpack(const struct session *s, size_t c, const struct perf_even
 void off_cpu__cut(const struct session *s, size_t c, const struct perf_event_header **v, size_t n,
 		  uint64_t end)
 {
-	uint64_t id = off_cpu_id(s, c);
+	bool has = has_off_cpu(s);
 
-	for (size_t i = 0; id && i < n; i++) {
+	for (size_t i = 0; has && i < n; i++) {
 		struct off_cpu_sample *sample = (struct off_cpu_sample *)v[i];
 		uint64_t after;
 
-		if (v[i]->type != PERF_RECORD_SAMPLE || record__id(v[i]) != id)
+		if (!is_off_cpu(s, c, v[i]))
 			continue;
 		after = sample->time > end ? sample->time - end : 0;
 		if (!after || sample->period <= after ||
-		    sample->period - after < s->events->off_cpu.least_ns)
+		    (!s->events->off_cpu.sampled &&
+		     sample->period - after < s->events->off_cpu.least_ns))
 			continue;
 		sample->period -= after;
 		sample->time = end;
@@ -183,6 +198,12 @@ static bool find_cpu(const struct session *s, uint32_t cpu, size_t *ret)
 	return false;
 }
 
+/* The event that has the sleeps that last: see feed__asleep() */
+static size_t asleep_event(const struct session *s)
+{
+	return s->events->off_cpu.sampled ? s->events->off_cpu.sampled_event : s->events->n - 1;
+}
+
 /* Add the sample of @a, of @size bytes. */
 static int add_sleeper(const struct session *s, const struct frbpf_asleep *a, size_t size,
 		       uint64_t end, struct buf *ret, struct buf *cpus)
@@ -193,7 +214,7 @@ static int add_sleeper(const struct session *s, const struct frbpf_asleep *a, si
 	} full = { { 0 } };
 	struct off_cpu_sample *to = &full.sample;
 	struct frbpf_off_cpu stay = a->stay;
-	uint64_t least = s->events->off_cpu.least_ns;
+	uint64_t least = s->events->off_cpu.sampled ? 0 : s->events->off_cpu.least_ns;
 	size_t c;
 
 	if (!has_frames(&stay, size - offsetof(struct frbpf_asleep, stay)) || stay.ns >= end ||
@@ -201,7 +222,7 @@ static int add_sleeper(const struct session *s, const struct frbpf_asleep *a, si
 		return 0;
 	stay.ns = end - stay.ns;
 	to->header.type = PERF_RECORD_SAMPLE;
-	to->id = off_cpu_id(s, c);
+	to->id = off_cpu_id(s, asleep_event(s), c);
 	to->time = end;
 	to->cpu = a->cpu;
 	fill_sample(to, &stay);
@@ -224,4 +245,11 @@ int off_cpu__add_asleep(const struct session *s, const struct buf *asleep, uint6
 		at += a.size;
 	}
 	return err;
+}
+
+uint64_t off_cpu__began(const struct perf_event_header *h)
+{
+	const struct off_cpu_sample *s = (const void *)h;
+
+	return s->time > s->period ? s->time - s->period : 0;
 }

@@ -42,4 +42,7 @@ void off_cpu__cut(const struct session *s, size_t c, const struct perf_event_hea
 int off_cpu__add_asleep(const struct session *s, const struct buf *asleep, uint64_t end,
 			struct buf *ret, struct buf *cpus);
 
+/* When the sleep began that @h, a sample that was converted, is about: ns. */
+uint64_t off_cpu__began(const struct perf_event_header *h);
+
 #endif

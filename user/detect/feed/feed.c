@@ -75,6 +75,7 @@ static int off_cpu_open(struct feed_programs *p, const struct feed_off_cpu *o)
 	if (!skel)
 		return -errno;
 	skel->rodata->least_ns = o->least_ns;
+	skel->rodata->sampled = o->sampled;
 	skel->rodata->of_tasks = o->of_tasks;
 	skel->rodata->inherits = o->inherits;
 	skel->rodata->of_cgroups = o->n_cgroups;
@@ -103,6 +104,7 @@ static const struct feed_ops {
 	[FEED_LOCK_WAIT] = { lock_wait_open, lock_wait_free },
 	[FEED_INTERRUPT] = { interrupts_open, interrupts_free },
 	[FEED_OFF_CPU] = { NULL, off_cpu_free },
+	[FEED_STAYS] = { NULL, off_cpu_free },
 };
 
 static void programs_free(struct feed *f, enum feed_kind kind)
@@ -192,7 +194,8 @@ static int set_feed_cgroups(const struct off_cpu_time_bpf *skel, const struct fe
 
 int feed__load_off_cpu(struct feed *f, const struct feed_off_cpu *o, struct err *err)
 {
-	struct feed_programs *p = &f->of[FEED_OFF_CPU];
+	enum feed_kind kind = o->sampled ? FEED_STAYS : FEED_OFF_CPU;
+	struct feed_programs *p = &f->of[kind];
 	struct load_log log;
 	int code;
 
@@ -203,13 +206,12 @@ int feed__load_off_cpu(struct feed *f, const struct feed_off_cpu *o, struct err 
 	code = code ?: set_feed_cgroups(p->skel, o);
 	if (!code)
 		return 0;
-	programs_free(f, FEED_OFF_CPU);
+	programs_free(f, kind);
 	return load_error__explain(err, code, &log);
 }
 
-int feed__mark(struct feed *f, const pid_t *tids, size_t n, size_t *ret_new)
+static int mark_with(struct off_cpu_time_bpf *skel, const pid_t *tids, size_t n, size_t *new)
 {
-	struct off_cpu_time_bpf *skel = f->of[FEED_OFF_CPU].skel;
 	uint64_t before = skel->bss->marked;
 	uint8_t in = 1;
 	int err;
@@ -219,13 +221,26 @@ int feed__mark(struct feed *f, const pid_t *tids, size_t n, size_t *ret_new)
 			return -errno;
 	err = source__iterate(skel->progs.ot_tasks);
 	if (!err)
-		*ret_new = skel->bss->marked - before;
+		*new += skel->bss->marked - before;
+	return err;
+}
+
+int feed__mark(struct feed *f, const pid_t *tids, size_t n, size_t *ret_new)
+{
+	size_t new = 0;
+	int err = 0;
+
+	for (enum feed_kind kind = FEED_OFF_CPU; kind <= FEED_STAYS && !err; kind++)
+		if (f->of[kind].skel)
+			err = mark_with(f->of[kind].skel, tids, n, &new);
+	if (!err)
+		*ret_new = new;
 	return err;
 }
 
 int feed__asleep(struct feed *f, uint64_t time, struct buf *ret)
 {
-	struct off_cpu_time_bpf *skel = f->of[FEED_OFF_CPU].skel;
+	struct off_cpu_time_bpf *skel = f->of[FEED_STAYS].skel ?: f->of[FEED_OFF_CPU].skel;
 
 	if (!skel)
 		return 0;

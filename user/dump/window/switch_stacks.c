@@ -5,6 +5,7 @@
 
 #include "dump/window/switch_stacks.h"
 #include "perfdata/record.h"
+#include "record/off_cpu.h"
 
 static bool is_switch(const struct event *e)
 {
@@ -19,26 +20,28 @@ static bool is_switch(const struct event *e)
 
 static int compare_switch_ids(const void *a, const void *b)
 {
-	const uint64_t *x = a, *y = b;
+	const struct switch_id *x = a, *y = b;
 
-	return (*x > *y) - (*x < *y);
+	return (x->id > y->id) - (x->id < y->id);
 }
 
 static int list_switch_ids(struct switch_stacks *s, const struct session *session)
 {
 	for (size_t e = 0; e < session->events->n; e++) {
 		const uint64_t *ids;
-		uint64_t *v;
+		struct switch_id *v;
 		size_t n;
 
-		if (!is_switch(&session->events->v[e]))
+		if (!session->events->v[e].off_cpu && !is_switch(&session->events->v[e]))
 			continue;
 		ids = session__event_ids(session, e, &n);
 		v = reallocarray(s->ids, s->n_ids + n, sizeof(*v));
 		if (!v)
 			return -ENOMEM;
 		s->ids = v;
-		memcpy(v + s->n_ids, ids, n * sizeof(*v));
+		for (size_t i = 0; i < n; i++)
+			v[s->n_ids + i] =
+				(struct switch_id){ ids[i], session->events->v[e].off_cpu };
 		s->n_ids += n;
 	}
 	if (s->n_ids)
@@ -74,25 +77,32 @@ int switch_stacks__init(struct switch_stacks *s, const struct incident *inc,
 	return s->n ? list_switch_ids(s, session) : 0;
 }
 
-static bool is_of_switch(const struct switch_stacks *s, const struct perf_event_header *h)
+/* When the wait began that the sample has the stack of; false: it has none. */
+static bool wait_began(const struct switch_stacks *s, const struct perf_event_header *h,
+		       uint64_t *ret)
 {
-	uint64_t id = record__id(h);
+	const struct switch_id want = { .id = record__id(h) }, *id;
 
-	return s->n_ids && bsearch(&id, s->ids, s->n_ids, sizeof(id), compare_switch_ids);
+	id = s->n_ids ? bsearch(&want, s->ids, s->n_ids, sizeof(want), compare_switch_ids) : NULL;
+	if (id)
+		*ret = id->off_cpu ? off_cpu__began(h) : record__time(h);
+	return id;
 }
 
 void switch_stacks__note(struct switch_stacks *s, const struct perf_event_header *h)
 {
-	uint64_t time = record__time(h);
 	uint32_t tid = record__tid(h);
+	uint64_t began;
 
+	if (!s->n || !wait_began(s, h, &began))
+		return;
 	for (size_t i = 0; i < s->n; i++) {
 		struct switch_wanted *w = &s->v[i];
 
-		if (!w->tid || w->tid != tid || time > w->before ||
-		    (w->is && time < record__time(w->is)) || !is_of_switch(s, h))
+		if (!w->tid || w->tid != tid || began > w->before || (w->is && began < w->began))
 			continue;
 		w->is = h;
+		w->began = began;
 	}
 }
 

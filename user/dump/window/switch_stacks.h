@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Finds where a subject that did not run was in user space: the callchain of its last switch-out
- * before the trigger, if the session records switches. Life: init, note every sample, take,
- * free.
+ * before the trigger, if the session records switches, or offcpu-time. Life: init, note every
+ * sample, take, free.
  */
 #ifndef FRBPF_DUMP_WINDOW_SWITCH_STACKS_H
 #define FRBPF_DUMP_WINDOW_SWITCH_STACKS_H
@@ -15,9 +15,13 @@ struct switch_stacks { /* { 0 } is an empty one */
 		uint32_t tid;
 		uint64_t before;		    /* ns */
 		const struct perf_event_header *is; /* the last one so far; NULL: none. Borrowed */
+		uint64_t began; /* ns: of that one */
 	} v[INCIDENT_STACKS_MAX];		    /* as inc->stacks; tid 0: not wanted */
 	size_t n;				    /* end of the wanted ones */
-	uint64_t *ids; /* ids of the session's switch events, sorted; owned */
+	struct switch_id {
+		uint64_t id;
+		bool off_cpu; /* of offcpu-time: its samples come when the wait ends */
+	} *ids; /* of the session's events with stacks of waits, sorted; owned */
 	size_t n_ids;
 };
 
