@@ -218,6 +218,28 @@ switched_out() { # PID
 	[[ $output == *"mix: do_nanosleep <- "* ]] || fail "$output"
 }
 
+@test "evidence: where tasks wait, without stacks of switches" {
+	need_recording
+	need_tracepoints lock:contention_begin
+	need_btf
+	keep_cpus_awake
+	write_rules <<-'EOF'
+		[session-evidence]
+		run = evidence -m 1M
+	EOF
+	frbpf_load
+	workload mix --waits 0 >/dev/null
+	frbpf dump >/dev/null
+	mv "$BASE"/session-evidence/perf.data.* a.data
+	workload mix --waits 6 --wait 50 >/dev/null
+	frbpf dump >/dev/null
+	mv "$BASE"/session-evidence/perf.data.* b.data
+	run -0 perf evlist -v -i b.data
+	grep '^sched:sched_switch:' <<<"$output" | grep -v CALLCHAIN || fail "switches have stacks: $output"
+	changes a.data b.data '.sessions[0].offcpu.stacks | any(.comm == "mix" and .state == "S" and .ms_per_second.b > 0 and
+		([.frames[].symbol] | (index("mix_waits") and index("hrtimer_nanosleep"))))'
+}
+
 @test "dumps of ours: two folders are compared by session, incidents by name" {
 	need_recording
 	need_btf
