@@ -447,7 +447,7 @@ static void fill_table(struct blkio_bpf *skel, uint64_t n)
 	} value = { .flight.depth = 1 };
 
 	assert_in_range(bpf_map__value_size(map), sizeof(value.flight), sizeof(value));
-	assert_int_equal(bpf_map__key_size(map), sizeof(key));
+	assert_in_range(bpf_map__key_size(map), sizeof(key[0]), sizeof(key));
 	while (key[0]++ < n)
 		assert_int_equal(bpf_map_update_elem(bpf_map__fd(map), key, &value, BPF_NOEXIST),
 				 0);
@@ -539,6 +539,36 @@ static void test_full(void **state)
 	end(&s);
 }
 
+#define READS 1000
+
+/* One request each, one after the other. */
+static int read_blocks(struct io *io, int fd, void *buf)
+{
+	for (off_t i = 0; i < READS; i++) {
+		if (pread(fd, buf, 4096, i * 4096) != 4096)
+			return 1;
+	}
+	return 0;
+}
+
+/* While one request fewer than promised is active, each request is measured. */
+static void test_all_in_flight(void **state)
+{
+	struct scene s;
+
+	BEGIN(&s);
+	add_rule(&s, "blkio > 1ns", "op == read && comm == " IO_NAME);
+	add_rule(&s, "blkio.device > 1ns", "op == read && comm == " IO_NAME);
+	load(&s);
+	assert_int_equal(s.d->n_sources, 2);
+	for (size_t i = 0; i < s.d->n_sources; i++)
+		fill_table(s.d->sources[i]->skel, FRBPF_MAX_IN_FLIGHT - 1);
+	run(&s, read_blocks);
+	assert_int_equal(state_of(s.d, s.slots[0]).matched, READS);
+	assert_int_equal(state_of(s.d, s.slots[1]).matched, READS);
+	end(&s);
+}
+
 static void test_instructions(void **state)
 {
 	struct scene s;
@@ -593,6 +623,7 @@ int main(void)
 		cmocka_unit_test(test_foreign_requests),
 		cmocka_unit_test(test_lost_events),
 		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_all_in_flight),
 		cmocka_unit_test(test_instructions),
 		cmocka_unit_test(test_devices_by_name),
 	};
