@@ -239,7 +239,7 @@ struct sample {
 	struct run_incident incidents[1];
 	struct run_session sessions[1];
 	struct run_frame frames[8];
-	struct run_stack stacks[3];
+	struct run_stack stacks[4];
 	struct run_stack_table tables[3];
 	struct outcome o;
 };
@@ -261,18 +261,21 @@ static void add_tables(struct sample *s)
 					   .comm = EVIL,
 					   .frames = s->frames,
 					   .n_frames = 8 };
-	s->stacks[1] = (struct run_stack){ .here = 20, .state = "D", .comm = "x" };
-	s->stacks[2] = (struct run_stack){
+	s->stacks[1] = (struct run_stack){
+		.here = 20, .state = "D", .comm = "x", .frames = s->frames, .n_frames = 2
+	};
+	s->stacks[2] = (struct run_stack){ .here = 10, .state = "S", .comm = "y" };
+	s->stacks[3] = (struct run_stack){
 		.here = 99.96, .rest = 98, .noise = true, .frames = s->frames + 5, .n_frames = 1
 	};
 	s->tables[0] = (struct run_stack_table){
-		.session = "sched", .here = 500 * MS, .rest = 800 * MS, .v = s->stacks, .n = 2
+		.session = "sched", .here = 500 * MS, .rest = 800 * MS, .v = s->stacks, .n = 3
 	};
 	s->tables[1] = (struct run_stack_table){
-		.session = "cpu", .event = EVIL, .here = 10, .rest = 20, .v = s->stacks + 2, .n = 1
+		.session = "cpu", .event = EVIL, .here = 10, .rest = 20, .v = s->stacks + 3, .n = 1
 	};
 	s->tables[2] = (struct run_stack_table){
-		.session = "cpu", .event = "e", .here = 10, .v = s->stacks + 2, .n = 1
+		.session = "cpu", .event = "e", .here = 10, .v = s->stacks + 3, .n = 1
 	};
 	s->incidents[0].tables = s->tables;
 	s->incidents[0].n_tables = 3;
@@ -332,6 +335,7 @@ static void test_stacks(void **state)
 		"| futex_wait ← lib&lt;/x&gt;\"&#124;&#96;?::e&#93;?.so ← holds_the_lock ← "
 		"std::map&lt;a&#124;b&gt;::find ← &lt;/x&gt;",
 		"\n| 20.0% | 0.0% | x, D | (the scheduler alone) |\n",
+		"\n| 10.0% | 0.0% | y, S | (no stack) |\n",
 		") in the window, 20 in the rest of the run\n\n| window | rest | stack "
 		"|\n|--:|--:|---|"
 		"\n| 100.0% | 98.0% ~ | holds",
@@ -441,7 +445,7 @@ static void test_table(void **state)
 		assert_int_equal(bars, cells);
 		rows++;
 	}
-	assert_int_equal(rows, 4 + 4 + 3 + 3);
+	assert_int_equal(rows, 4 + 5 + 3 + 3);
 	buf__free(&b);
 }
 
