@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Looks at pending events whose table does not lead to their tasks: spans, and calls of functions.
- * Only an iterator over tasks gets at the values and the stack of a task. So a look has these passes:
+ * Looks at pending events whose table has no pointer to their tasks: spans, and calls of functions.
+ * Only an iterator over tasks can read the values and the stack of a task. So a look has these
+ * passes:
  *
  *	1. over the table: collects the events that have lasted long enough ("due"), by the task
  *	   that began each of them
@@ -20,7 +21,7 @@
 #define DUE_MOST      (DUE_AT_ONCE * DUE_AT_ONCE * 2) /* of a task */
 #define DUE_KEY_WORDS 4
 
-/* A due event. Those of a task are a list. */
+/* A due event. The events of a task form a list. */
 struct due {
 	__u64 begin;
 	__u64 seen;		  /* by the last look; may be of an earlier event */

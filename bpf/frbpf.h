@@ -17,8 +17,8 @@
 #define FRBPF_MAX_NODES	     16	  /* predicates of one rule, in disjunctive normal form */
 #define FRBPF_KEY_WORDS	     8	  /* bitmap of what a rule watches: 512 system calls */
 #define FRBPF_KEY_MAX	     (FRBPF_KEY_WORDS * 64)
-#define FRBPF_MAX_OTHERS     2	   /* rules that a rule is about, besides the last to match */
-#define FRBPF_MAX_PARTS	     64	   /* rules that other rules are about */
+#define FRBPF_MAX_OTHERS     2	   /* parts of a rule on other rules, besides the last to match */
+#define FRBPF_MAX_PARTS	     64	   /* rules that are parts of other rules */
 #define FRBPF_MAX_GLOBS	     256   /* globs of one source: one bank of its glob map */
 #define FRBPF_MAX_ARGS	     8	   /* values of an event that only its source has */
 #define FRBPF_MAX_CGROUPS    1024  /* cgroups that rules name, of all sources together */
@@ -30,7 +30,7 @@
 #define FRBPF_MAX_SHARING    1024  /* shares of time of one rule, likewise */
 #define FRBPF_KEYED_SIZE     4096  /* bytes of the ring that reports rules with many keys */
 #define FRBPF_MAX_VALUES     64	   /* buckets of a rule's histogram */
-#define FRBPF_PATH_LEN	     256   /* of a cgroup, with its NUL */
+#define FRBPF_PATH_LEN	     256   /* bytes of the path of a cgroup, with its NUL */
 #define FRBPF_MATCH_PATH     512   /* bytes of a path that patterns see */
 #define FRBPF_TEXT_FILE	     (2 + FRBPF_MAX_ARGS) /* text_is: the path of an open file */
 #define FRBPF_TEXT_LEN	     124		  /* bytes of the text in a trigger, with the NUL */
@@ -239,7 +239,7 @@ struct frbpf_cgroup_path {
 	char text[FRBPF_PATH_LEN];
 };
 
-/* `per`: what cooldowns and counts are kept apart for. */
+/* `per`: each of these has a cooldown and a count of its own. */
 enum frbpf_per {
 	FRBPF_PER_RULE,
 	FRBPF_PER_PROCESS,
@@ -269,7 +269,7 @@ struct frbpf_key {
 
 /* The value that a cooldown began with. A value `escalate` times as large breaks the cooldown. */
 struct frbpf_bar {
-	__u64 of; /* last_fired of its cooldown; if it differs: being written, or unknown */
+	__u64 of; /* last_fired of its cooldown; another number: `value` is not valid */
 	__u64 value;
 };
 
@@ -312,12 +312,12 @@ struct frbpf_share {
 #define FRBPF_RULE_ABSENT    0x40 /* fires when no event matched for `silence` */
 #define FRBPF_RULE_PENDING                                                                         \
 	0x20 /* is about events that have begun and not ended: struct frbpf_look */
-#define FRBPF_RULE_PART	  0x200 /* other rules are about it: its state has its last match */
+#define FRBPF_RULE_PART	  0x200 /* is a part of other rules: its state has its last match */
 #define FRBPF_RULE_AFTER  0x400 /* matches an event of a part, if the other parts have matched */
 #define FRBPF_RULE_SHARE  0x100 /* compares the sum of its values in `share`, not each value */
 #define FRBPF_RULE_LEARNS 0x80	/* compares with the limit in its state, learnt from values */
 #define FRBPF_RULE_ALL_CALLS                                                                       \
-	0x8 /* is on all calls; then those that wait by nature (tty, pipe ...) do not count */
+	0x8 /* is on all calls, but not on those that wait by nature (tty, pipe ...) */
 
 #define FRBPF_ERRNO_WORDS 3 /* bitmap of errors: EHWPOISON, the largest of uapi, is 133 */
 #define FRBPF_ERRNO_MAX	  (FRBPF_ERRNO_WORDS * 64)
@@ -344,7 +344,7 @@ struct frbpf_rule {
 	__u32 slot; /* index of its struct frbpf_rule_state */
 	__u32 n_nodes;
 	__u32 flags;	/* FRBPF_RULE_* */
-	__u32 escalate; /* hundredths: factor of the bar that breaks the cooldown; 0: none does */
+	__u32 escalate; /* hundredths: see struct frbpf_bar; 0: no value breaks the cooldown */
 	__u64 keys[FRBPF_KEY_WORDS]; /* bitmap of the calls it watches; without keys: bit 0 */
 	__u64 errnos[FRBPF_ERRNO_WORDS];
 	struct frbpf_node nodes[FRBPF_MAX_NODES];
@@ -391,7 +391,7 @@ struct frbpf_task {
 	char process[FRBPF_COMM_LEN];
 };
 
-/* The last match of a rule, reported with the trigger of a rule about it. */
+/* The last match of a rule, reported with the trigger of a rule that it is a part of. */
 struct frbpf_part {
 	__u64 time; /* ns; 0: there was none */
 	__u64 value;
@@ -448,7 +448,7 @@ struct frbpf_rule_state {
 #define FRBPF_SUPPRESS_SELF (FRBPF_MAX_SLOTS + 1)
 /*
  * Then the number of our helper processes, and their pids as in struct frbpf_task. Like the daemon,
- * they are no subjects.
+ * they are never subjects.
  */
 #define FRBPF_SUPPRESS_N_HELPERS (FRBPF_MAX_SLOTS + 2)
 #define FRBPF_SUPPRESS_HELPERS	 (FRBPF_MAX_SLOTS + 3)
@@ -494,7 +494,7 @@ enum frbpf_source {
 
 #define FRBPF_TRIGGER_ESCALATED 0x1 /* it broke the rule's cooldown */
 #define FRBPF_TRIGGER_ABSENT                                                                       \
-	0x4 /* nothing came: the value is the length of the silence; no subject */
+	0x4 /* no event matched: the value is the length of the silence; no subject */
 #define FRBPF_TRIGGER_SHARE   0x8 /* the value is the sum in the window of the rule */
 #define FRBPF_TRIGGER_PENDING 0x2 /* the event has not ended: the value is its length so far */
 #define FRBPF_TRIGGER_FOLLOWED                                                                     \
@@ -586,7 +586,7 @@ struct frbpf_event {
 	__u32 self;	/* the subject is one of our own processes */
 	__u32 bank;	/* 1 + the bank that its arguments are for; 0: it has no arguments */
 	__u32 theirs;	/* psi: the stall of others alone exceeds the threshold */
-	__u32 in_scope; /* known to be; the subject may have ended, and so be in no map */
+	__u32 in_scope; /* the subject is in scope; it may have ended, so the maps may lack it */
 	__u64 val[2][FRBPF_FIELD_MAX][2];    /* [0 subject and event, 1 current][field]; value and
 						 * cpu are copied from above */
 	__u64 cgroup[2][FRBPF_CGROUP_DEPTH]; /* ids by level, from the root; 0 after the last */

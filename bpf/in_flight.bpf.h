@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Events that have begun and not ended ("flights"), by key, in a preallocated hash map. Adding and
- * deleting entries costs more than all else, and most keys come again. So the most recently added
- * entries are kept after their flight has ended.
+ * deleting entries costs the most, and most keys come again. So the most recently added entries are
+ * kept after their flight has ended.
  *
  *	(none) --add--> IDLE (depth 0) --begin--> ACTIVE --end--> IDLE if kept, otherwise deleted
  *
@@ -107,8 +107,8 @@ static __always_inline bool flight_lock_as(struct flight *f, const struct flight
 
 /* ---- room ---- */
 
-#define SWEEP_MOST  1024	  /* entries to delete at once */
-#define SWEEP_LEAST 64		  /* after fewer than that, pause before the next sweep */
+#define SWEEP_MOST  1024	  /* entries that one sweep deletes at most */
+#define SWEEP_LEAST 64		  /* if a sweep deletes fewer, there is a pause before the next */
 #define SWEEP_PAUSE 1000000000ULL /* ns */
 
 __u64 swept;	  /* number of entries deleted so far */

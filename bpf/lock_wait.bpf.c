@@ -27,7 +27,7 @@ char LICENSE[] SEC("license") = "GPL";
 #define LCB_F_MUTEX  (1U << 5)
 
 #define SPUN_LEAST_NS 50000	/* shorter ones explain nothing */
-#define SPIN_LOST_NS  100000000 /* the end of one that began so long ago was missed */
+#define SPIN_LOST_NS  100000000 /* a spin that began longer ago has ended unseen */
 
 /* include/linux/fs.h: the lock is taken, so the task waits */
 #define FILE_LOCK_DEFERRED 1
@@ -51,8 +51,8 @@ struct spin {
 };
 
 /*
- * The spin on this CPU. There is one, since a spinning task is not preempted. A spin in an
- * interrupt meanwhile is ignored.
+ * The spin on this CPU. There is only one, since a spinning task is not preempted. A spin in an
+ * interrupt that comes meanwhile is ignored.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

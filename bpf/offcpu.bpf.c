@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * offcpu: how long a task was off its CPU, for any reason, from the switch away from it to the
- * switch back. The subject is the task that is switched in; `current` is still the one before it at
- * that tracepoint.
+ * switch back. The subject is the task that is switched in; at that tracepoint, `current` is still
+ * the previous task.
  */
 #include "vmlinux.h"
 

@@ -12,7 +12,7 @@
 #include "match.bpf.h"
 
 #define PAGE_MAPPING_FLAGS 3UL /* include/linux/page-flags.h */
-#define BASE_DEPTH	   4   /* our files are at most so many directories below the base */
+#define BASE_DEPTH	   4   /* our files are at most this many directories below the base */
 
 static __always_inline __u64 suppress_value(__u32 slot)
 {

@@ -39,7 +39,7 @@ static __always_inline bool prefilter_takes_current(__u32 bank)
 	struct task_struct *task;
 	__u32 field = g->task.field;
 
-	if (!prefilter_asks_task(bank)) /* getting the task costs more than all else here */
+	if (!prefilter_asks_task(bank)) /* getting the task costs the most here */
 		return true;
 	task = bpf_get_current_task_btf();
 	if (g->comm_mask[0]) {

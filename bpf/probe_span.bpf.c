@@ -22,7 +22,7 @@ struct span_key {
 
 struct begun {
 	__u64 begin;
-	__u64 tid; /* this and `born`: of the thread that came to the start */
+	__u64 tid; /* this and `born`: of the thread that reached the start */
 	__u64 born;
 	__u64 seen; /* by the last look */
 	__u64 args[FRBPF_MAX_ARGS];

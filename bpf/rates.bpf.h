@@ -112,7 +112,7 @@ count_of(const struct frbpf_rule *rule, struct frbpf_rule_state *st, const struc
 	count = bpf_map_lookup_elem(counts, &key);
 	if (count)
 		return count;
-	/* the CPU that comes first creates it */
+	/* the first CPU creates it */
 	if (!bpf_map_update_elem(counts, &key, &no_count, BPF_NOEXIST))
 		key_made(rule, st);
 	return bpf_map_lookup_elem(counts, &key);
@@ -201,7 +201,7 @@ static __always_inline __u32 cause_against(const struct frbpf_rule *rule,
 /* The present or last cooldown. */
 struct cooldown {
 	struct frbpf_key key;
-	void *map; /* of the keys of the rule; NULL: it has none */
+	void *map; /* cooldowns of the rule by key; NULL: it has no keys */
 	struct frbpf_bar *bar;
 	bool broken;	   /* it lasts, but the value breaks it */
 	__u64 *last_fired; /* NULL: none yet */
@@ -213,7 +213,7 @@ static __always_inline bool cooldown_lasts(const struct frbpf_rule *rule, __u64 
 	return rule->cooldown.window && last && (__s64)(now - last) < (__s64)rule->cooldown.window;
 }
 
-/* Is @value large enough, against the bar of the cooldown that began at @last, to break it? */
+/* Does @value break the cooldown that began at @last? See struct frbpf_bar. */
 static __always_inline bool escalates(const struct frbpf_rule *rule, const struct frbpf_bar *bar,
 				      __u64 last, __u64 value)
 {
@@ -312,7 +312,7 @@ static __always_inline bool is_largest_suppressed(const struct frbpf_rule_state 
 	return value > *(volatile const __u64 *)&st->since_last.value;
 }
 
-/* Record a suppressed match if it is the largest. Of two simultaneous ones, one is not compared. */
+/* Record a suppressed match if it is the largest, unless another CPU is recording one. */
 __noinline int suppressed_note(struct frbpf_rule_state *st, const struct match *m)
 {
 	if (!st || !m || !is_largest_suppressed(st, m->value) ||

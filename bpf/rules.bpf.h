@@ -63,9 +63,9 @@ static __always_inline void trigger_fill(struct frbpf_trigger *t, const struct f
 	trigger_text(t, m);
 }
 
-/* ---- rules about others ---- */
+/* ---- rules on other rules ---- */
 
-/* Record the match of a rule that others are about. Of two simultaneous matches, one is kept. */
+/* Record the match of a part. If two CPUs do so at the same time, one match is kept. */
 static __always_inline void part_note(const struct frbpf_rule *rule, struct frbpf_rule_state *st,
 				      struct match *m)
 {
@@ -83,8 +83,8 @@ static __always_inline void part_note(const struct frbpf_rule *rule, struct frbp
 }
 
 /*
- * Does an outcome @cause count as a match for rules about this one? Matches that its own cooldown
- * and caps suppress count.
+ * Does a match with the outcome @cause count for rules that this one is a part of? It does if only
+ * the cooldown or the caps of the part suppressed it.
  */
 static __always_inline bool is_part(__u32 cause)
 {
@@ -220,8 +220,8 @@ static __always_inline bool rates_of_rule(const struct frbpf_rule *rule)
 
 /*
  * Once a cooldown was found to last, it is taken to last for the rest of the jiffy, since reading
- * the clock costs more than all else here. So it may last a jiffy too long, and needs a minimum
- * length. After all CPUs slept, it may last until the kernel has updated the jiffies.
+ * the clock costs the most here. So it may last a jiffy too long, and needs a minimum length.
+ * After all CPUs slept, it may last until the kernel has updated the jiffies.
  */
 #define COOLING_LEAST 1000000000ULL /* ns */
 

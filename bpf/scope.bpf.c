@@ -42,7 +42,7 @@ static __always_inline void include(struct task_struct *task)
 		__sync_fetch_and_add(&missing, 1);
 }
 
-/* From now on the address may be reused; the number may have been reused long before. */
+/* The address may be reused from now on. The number may belong to another task already. */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(scope_free, struct task_struct *task)
 {

@@ -31,7 +31,7 @@ share_of(const struct frbpf_rule *rule, struct frbpf_rule_state *st, const struc
 	share = bpf_map_lookup_elem(shares, &key);
 	if (share)
 		return share;
-	/* the CPU that comes first creates it */
+	/* the first CPU creates it */
 	if (!bpf_map_update_elem(shares, &key, &no_share, BPF_NOEXIST))
 		key_made(rule, st);
 	return bpf_map_lookup_elem(shares, &key);

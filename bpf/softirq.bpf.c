@@ -17,7 +17,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* The run of a watched vector on this CPU. They do not interrupt each other. */
+/* The run of a watched vector on this CPU. Vectors do not interrupt each other. */
 struct vector_run {
 	__u64 begin; /* 0: none runs */
 	__u32 vec;

@@ -35,7 +35,7 @@ const volatile bool nested;
 struct frbpf_extract start_keys[FRBPF_SPAN_KEYS];
 struct frbpf_extract end_keys[FRBPF_SPAN_KEYS];
 
-/* Set at load: both ends have the task's number as this key, so its birth can belong to it. */
+/* Set at load: at both ends this key is the number of the current task, so its birth is added. */
 const volatile bool births[FRBPF_SPAN_KEYS];
 
 static __always_inline __u64 key_value(const struct frbpf_extract *x, const struct hit_args *args,

@@ -73,8 +73,8 @@ struct {
 } call_paths SEC(".maps");
 
 /*
- * Since when each call has been watched without a break; set by the daemon. Exits are seen only
- * while the call is watched. So a call that began before this time may have ended unseen.
+ * The time since which each call has been watched without a break; set by the daemon. Exits are
+ * seen only while the call is watched. So a call that began earlier may have ended unseen.
  */
 __u64 watched_since[FRBPF_KEY_MAX];
 

@@ -107,7 +107,7 @@ int up_hit(struct pt_regs *ctx)
 	return 0;
 }
 
-/* Have any calls begun? Ends are attached first; until then they are not counted as `not_seen`. */
+/* Has any call begun? Ends are attached first, and are not counted as `not_seen` until then. */
 __u32 begun;
 
 static __always_inline struct call_key call_key(struct pt_regs *ctx)

@@ -24,7 +24,7 @@ struct bench_result {	      /* { 0 } is legal to free */
 	char *const *command; /* borrowed */
 	const char *folder;   /* borrowed */
 	bool recorded;
-	char reason[ERR_MSG_MAX]; /* why not */
+	char reason[ERR_MSG_MAX]; /* why nothing was recorded */
 	int exit_status;
 	size_t n_runs;		  /* of the command, without the run after a regression */
 	struct bench_rule *rules; /* owned */

@@ -52,7 +52,7 @@ struct metric {
 /* Fixed work, which shows the speed of the machine */
 struct machine_metric {
 	struct metric metric;
-	double felt; /* a program may become slower by up to this power of the ratio */
+	double felt; /* if it is R times slower, a program is at most pow(R, felt) times slower */
 };
 
 #define N_RUN_METRICS	  6

@@ -29,7 +29,7 @@ int run_process__run(const struct run_opts *opts, const char *folder, const sigs
 struct run_summary {
 	json_t *root; /* owned; has all strings */
 	bool recorded;
-	const char *reason; /* why not; "" */
+	const char *reason; /* why nothing was recorded; "" if it was */
 	bool command_ended; /* the command ended by itself, not by --for and the like */
 	int status;	    /* exit status of the command, as a shell shows it */
 	int signal;	    /* signal that ended it; 0: none */

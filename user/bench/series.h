@@ -80,7 +80,7 @@ size_t series__quiet_pairs(const struct series *a, const struct series *b,
 
 /* Above these limits a run is disturbed. An option sets the first. */
 #define SERIES_OTHERS_LIMIT    0.10 /* share of the capacity of all CPUs */
-#define SERIES_STEAL_PART      0.2  /* of that: what a hypervisor may steal */
+#define SERIES_STEAL_PART      0.2  /* part of that limit that a hypervisor may steal */
 #define SERIES_THROTTLED_LIMIT 0.02 /* share of the time of the run */
 
 #endif

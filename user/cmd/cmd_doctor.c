@@ -33,7 +33,7 @@
 
 enum finding_level {
 	FINDING_OK,
-	FINDING_LESS, /* frbpf works, but knows less, or costs more */
+	FINDING_LESS, /* frbpf works, but records less or costs more */
 	FINDING_NO,   /* this does not work */
 };
 

@@ -26,9 +26,9 @@ struct trial_rule {
 	struct rule_conf *conf; /* belongs to the ruleset */
 	struct rule_trial *engine;
 	struct dump_limiter dumps;
-	struct retrace_want want;      /* not of a rule about others */
+	struct retrace_want want;      /* unused for a rule on other rules */
 	struct span_target span;       /* of .want */
-	const struct trial_unit *unit; /* not of a rule about others */
+	const struct trial_unit *unit; /* unused for a rule on other rules */
 	bool is_measured;	       /* false: `cannot` says why */
 	char cannot[192];
 	char notes[384];      /* differences from the kernel; lines */
@@ -39,10 +39,10 @@ struct trial_rule {
 	size_t n_fires, fires_cap, merged;
 };
 
-/* What is applied to an event: a rule, or one about others for the part that matches last. */
+/* What is applied to an event: a rule, or the last part of a rule on other rules. */
 struct trial_unit {
 	struct trial_rule *rule;
-	struct trial_parts parts; /* of a rule about others */
+	struct trial_parts parts; /* of a rule on other rules */
 	size_t want;		  /* index for retrace__result() */
 };
 

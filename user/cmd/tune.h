@@ -21,9 +21,9 @@ struct tune_step {
 };
 
 enum tune_how {
-	TUNE_MEASURED, /* this threshold had so few incidents */
+	TUNE_MEASURED, /* this threshold had no more incidents than wanted */
 	TUNE_EXTENDED, /* less than one incident is wanted in the time measured: extrapolated */
-	TUNE_UNSEEN,   /* the same, of a share of time: no incident was seen above it */
+	TUNE_UNSEEN,   /* for a share of time: no incident was seen above this threshold */
 	TUNE_UNKNOWN,  /* too few values */
 };
 

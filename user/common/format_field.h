@@ -30,7 +30,7 @@ struct format_line {
 	size_t type_len, name_len;
 	size_t full_len; /* of the name with its "[N]" */
 	bool is_array;
-	uint32_t n; /* elements, as declared; 0: not said */
+	uint32_t n; /* number of elements; 0: not declared */
 	struct format_field field;
 };
 

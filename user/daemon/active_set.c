@@ -542,7 +542,7 @@ static void *reaper_thread(void *arg)
 	pthread_setname_np(pthread_self(), "frbpf-reaper");
 	while ((g = take_active_set(arg))) {
 		active_set__unref(g);
-		malloc_trim(0); /* memory of reading rules, too; nobody waits for this thread */
+		malloc_trim(0); /* also memory of reading the rules; nobody waits for this thread */
 	}
 	return NULL;
 }

@@ -81,7 +81,7 @@ _Noreturn static void run_worker(int sock, int busy)
 
 	if (opener_too < 0 || reading__begin(SECONDS_MAX, keep, ARRAY_SIZE(keep)))
 		_exit(1);
-	close(opener_too); /* the opener has it still */
+	close(opener_too); /* the opener still has its copy */
 	here.pids[0] = getpid();
 	here.pids[1] = opening__pid();
 	/* sendmsg() to anybody but the opener is refused by now */

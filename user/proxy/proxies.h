@@ -28,8 +28,8 @@ struct proxy {
 	int sock; /* -1: the process has ended */
 	unsigned int refs;
 	bool wanted,
-		went; /* go was asked for; go was sent, after any earlier process of that name had ended */
-	bool over; /* its session ends: it is not shared with a new one */
+		went; /* PROXY_GO is requested; is sent: no earlier process of that name is left */
+	bool over;    /* its session ends: it is not shared with a new one */
 };
 
 int proxies__new(struct err *err, struct proxies **ret);

@@ -51,7 +51,7 @@ struct record_output {
 	bool switches;	    /* --switch-output: a dump ends the file, and another one begins */
 	uint64_t max_bytes; /* from --max-size; 0: no limit */
 	uint64_t min_free;  /* bytes that it leaves on the disk; set by the plan */
-	uint32_t max_files;		/* of such files; 0: no limit for them alone */
+	uint32_t max_files;		/* finished files to keep; 0: all */
 };
 
 struct record_opts {

@@ -26,8 +26,8 @@ struct rule_trial {
 	uint64_t value;					 /* ns: of the last match */
 	uint64_t suppress_rule, suppress_all;		 /* ns: matches are suppressed until then */
 	uint64_t heard, silent;				 /* as in struct frbpf_rule_state */
-	uint64_t matched_at; /* for rules about this one: its last match, ns; 0: none */
-	bool matches;	     /* that was the event of the last try */
+	uint64_t matched_at; /* ns: its last match, for rules that it is a part of; 0: none */
+	bool matches;	     /* the event of the last try matched */
 	struct trial_counts counts;
 };
 

@@ -62,7 +62,7 @@ struct when {
 	struct when_learn learn;
 	struct when_share share;
 	struct when_parts parts;
-	bool pending;			/* of what has not ended yet */
+	bool pending;			/* is about events that have not ended */
 	uint64_t silence;		/* ns without an event; 0: not a rule on absence */
 	uint64_t keys[FRBPF_KEY_WORDS]; /* a bit for each key, such as a system call */
 	bool all_calls;			/* syscall:*, without calls that wait */

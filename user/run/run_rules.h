@@ -13,7 +13,7 @@
 struct run_rules {
 	struct ruleset *rs; /* owned, until it is taken over */
 	struct plan *plan;  /* owned */
-	size_t n_own;	    /* rules of the user; the others only count */
+	size_t n_own;	    /* number of rules of the user; the rest only count */
 	/* per rule of the user: index of the rule that counts all values; SIZE_MAX: none. Owned */
 	size_t *values;
 };

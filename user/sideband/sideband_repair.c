@@ -34,7 +34,7 @@ struct compare {
 	const struct proc_state *r;
 	const struct task_model *base;
 	struct task_model
-		*is; /* each process as base and log have it for the time when /proc was read */
+		*is; /* each process, from base and log, as of the time when /proc was read */
 	struct buf *out;
 };
 

@@ -29,7 +29,7 @@ struct merge_names { /* { 0 } is an empty one */
 /* Content of a record, without its trailer */
 struct said {
 	UT_hash_handle hh;
-	size_t file; /* the last file that said it */
+	size_t file; /* the last file that contained it */
 	/* ns: until then, files that say it follow each other without a gap */
 	uint64_t covered_until;
 	size_t len;

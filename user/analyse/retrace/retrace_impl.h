@@ -98,8 +98,8 @@ struct want {
 	struct retrace_want w;
 	struct retrace_result result;
 	struct flight *flights;	    /* owned */
-	struct flight *hanging;	    /* the same, already reported while they last */
-	struct flight *running;	    /* the same for runqlat: the task that runs now */
+	struct flight *hanging;	    /* those that were reported and have not ended */
+	struct flight *running;	    /* runqlat: the task that runs now */
 	uint32_t needs, has;	    /* bits of roles: needed; in some recording */
 	uint32_t active[TAP_ROLES]; /* recordings that have begun and not ended, by role */
 	uint64_t since;		    /* all needed events are recorded since then; 0: not now */

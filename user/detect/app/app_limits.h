@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #define APP_LIMIT_SETS	 256
-#define APP_LIMIT_WAYS	 8   /* buckets of a set: those that a uid can have */
+#define APP_LIMIT_WAYS	 8   /* buckets of a set; the set depends on the uid */
 #define APP_LIMIT_RATE	 100 /* messages a second, of one user */
 #define APP_LIMIT_BURST	 200
 #define APP_LIMIT_RANGES 512 /* of /etc/subuid; uids of further ranges count one by one */

@@ -12,7 +12,7 @@
 #include "detect/engine/rule_table.h"
 #include "rules/ruleset.h"
 
-struct cgroups; /* what is in force */
+struct cgroups; /* those of the rules in force */
 struct cgroup_set;
 
 /* @ids_fd: the map of ids, borrowed. NULL: out of memory. */

@@ -28,11 +28,11 @@ enum feed_kind {
 struct feed_off_cpu {
 	uint64_t least_ns;	  /* shorter times are not written */
 	bool sampled;		  /* FEED_STAYS, with kernel threads; @least_ns is not used */
-	bool of_tasks;		  /* of tasks that feed__mark() marks; else of all */
-	bool inherits;		  /* and of those that they start */
+	bool of_tasks;		  /* only of tasks that feed__mark() marks */
+	bool inherits;		  /* with of_tasks: also of tasks that these start */
 	const uint64_t *cgroups;  /* ids: only of tasks in one of them, or below; borrowed */
-	size_t n_cgroups;	  /* 0: whatever the cgroup */
-	bool no_kernel, no_user;  /* without this part of the callchain */
+	size_t n_cgroups;	  /* 0: any cgroup */
+	bool no_kernel, no_user;  /* leave out this part of the callchain */
 };
 
 struct feed;

@@ -16,7 +16,7 @@ struct btf_trace {
 	struct btf *module;    /* or NULL */
 	const struct btf *btf; /* the one of these that has the tracepoint */
 	const struct btf_param
-		*args; /* without the first, which is no argument of the tracepoint */
+		*args; /* without the first one, which the tracepoint does not have */
 	const struct btf_param *types; /* the same in the prototype that the verifier uses */
 	uint32_t n_args;
 	char no_names[FRBPF_TP_ARGS][16]; /* "arg0" ... */

@@ -102,7 +102,7 @@ struct dump_cpu {
 	uint64_t throttled;  /* times in the window that the kernel throttled an event */
 	uint64_t torn;	     /* bytes dropped at the old end */
 	uint64_t paused;     /* ns that this freeze paused the ring */
-	uint64_t away; /* ns of the window that the CPU was not recorded: off line, or just back */
+	uint64_t away; /* ns of the window without recording: the CPU was offline, or just back */
 };
 
 /* Result of one session. Its thread fills it; it is read when the incident is WRITTEN. */
@@ -180,7 +180,7 @@ struct incident {
 	size_t writing;				/* results that are still missing */
 	/* functions to look up once all is written; NULL: none. Owned; the namer's meanwhile */
 	struct user_names *names;
-	bool naming, named;  /* names are being looked up; they were, and must be taken over */
+	bool naming, named;  /* names are being looked up; they were, and are to be taken over */
 	bool names_missing;  /* some could not be looked up */
 	bool manifest_stale; /* the manifest on disk is out of date */
 	bool reported;	     /* it was collected once; used by the collector */

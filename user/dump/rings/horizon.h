@@ -37,7 +37,7 @@ uint64_t horizon__measure(struct horizon *h);
  * lower bound, too old by at most about a quarter of the ring and one interval between notes. Pure;
  * { 0 } is a ring of which nothing is known.
  */
-#define RING_LAPS_NOTES 5 /* the notes divide a ring into one part fewer */
+#define RING_LAPS_NOTES 5 /* N notes divide a ring into N - 1 parts */
 
 struct ring_laps {
 	uint64_t from; /* ns: nothing older is in the ring; 0: unknown */
