@@ -172,11 +172,12 @@ switched_out() { # PID
 	# shellcheck disable=SC2016 # of the inner shell
 	perf_record a.data -e cpu-clock -F 1999 --call-graph dwarf -- sh -c 'ls -lR /usr/include | sort >/dev/null; "$0"' "$WORKLOADS/mix"
 	assert_same_shares a.data cpu-clock
-	# some of perf's stacks end early: one run has __libc_start_main below all samples, the next below a third
+	# Some of perf's stacks end early: one run has __libc_start_main below all samples, the next below a third. On a slow
+	# machine there are 400 samples, and one or two of them may differ.
 	which=total
 	perf_shares a.data cpu-clock >perf.shares
 	all_shares a.data cpu-clock >our.shares
-	bad=$(join -a 1 -e 0 -o 0,1.2,2.2 perf.shares our.shares | awk '$2 - $3 > 0.25 {print $1 ": perf " $2 ", frbpf " $3}')
+	bad=$(join -a 1 -e 0 -o 0,1.2,2.2 perf.shares our.shares | awk '$2 - $3 > 0.6 {print $1 ": perf " $2 ", frbpf " $3}')
 	[[ ! $bad ]] || fail "$bad"
 	awk '$1 == "__libc_start_main" {all = $2} $1 == "mix_round" {mix = $2} END {exit !(all > 90 && mix > 10)}' our.shares ||
 		fail "$(sort -k 2nr our.shares | head -n 20)"
