@@ -78,10 +78,19 @@ needs_build() { # all|san MAKE-ARGUMENT...
 	targets[$1]+=" ${*:2}"
 }
 
+# Whether the first comment says "with: others".
+may_have_others() { # FILE
+	local line
+	while read -r line && [[ $line != 'load '* && $line != '#include'* ]]; do
+		[[ $line != *'with: others'* ]] || return 0
+	done <"$1"
+	return 1
+}
+
 # Sanitizers come last: meanwhile they are built.
 add_to_kernel() { # NAME FILE
 	local with=alone
-	grep -q 'with: others' <(sed '/^load /q; /^#include/q' "$2") && with=beside
+	may_have_others "$2" && with=beside
 	case $1 in
 	san-* | s-*) with=san_$with ;;
 	esac
@@ -112,28 +121,35 @@ largest_first() { # FILE...
 	ls -S -- "$@"
 }
 
-# The headers of tests that a file includes, and those that these include.
-own_headers() { # FILE
-	local header
-	while read -r header; do
-		[[ -e $header ]] && echo "$header" && own_headers "$header"
-	done < <(sed -nE 's|^#include "([a-z_]*\.h)"|tests/unit/\1|p' "$1")
-}
-
-# Tests that may be skipped look at the kernel.
-looks_at_kernel() { # SOURCE
-	local -a own
-	mapfile -t own < <(own_headers "$1")
-	grep -qE 'skip\(\)|geteuid' "$1" "${own[@]}"
+# Tests that may be skipped look at the kernel: kernel_files has their sources, and those whose headers may skip.
+declare -A kernel_files=()
+find_kernel_files() {
+	local line file header found=yes
+	local -a includes
+	while read -r file; do
+		kernel_files[$file]=yes
+	done < <(grep -lE 'skip\(\)|geteuid' tests/unit/*.[ch])
+	mapfile -t includes < <(grep -HoE '^#include "[a-z_]*\.h"' tests/unit/*.[ch])
+	while [[ $found ]]; do
+		found=
+		for line in "${includes[@]}"; do
+			file=${line%%:*} header=${line#*\"}
+			if [[ ! ${kernel_files[$file]-} && ${kernel_files[tests/unit/${header%\"}]-} ]]; then
+				kernel_files[$file]=yes found=yes
+			fi
+		done
+	done
 }
 
 add_unit() { # unit|san TITLE
 	local source name
 	local -a names=()
+	((${#kernel_files[@]})) || find_kernel_files
 	while read -r source; do
-		name=$1-$(basename "$source" .c)
+		name=${source##*/}
+		name=$1-${name%.c}
 		names+=("$name")
-		if looks_at_kernel "$source"; then
+		if [[ ${kernel_files[$source]-} ]]; then
 			add_to_kernel "$name" "$source"
 		else
 			pure+=("$name")
@@ -304,16 +320,18 @@ suite_is_over() { # TITLE
 
 # The jobs of a suite that may run again: tests on the real kernel.
 jobs_to_repeat() { # TITLE
-	local name
+	local name status
 	for name in ${jobs_of[$1]}; do
-		[[ $name == @(unit|san|e|s)-* && $(status_of "$name") == [1-9]* ]] && may_try_again "$name" && echo "$name"
+		[[ $name == @(unit|san|e|s)-* ]] || continue
+		read_status "$name"
+		[[ $status == [1-9]* ]] && may_try_again "$name" && echo "$name"
 	done
 	return 0
 }
 
 add_result() { # NAME
 	local dir=$tmp/$1 status report
-	status=$(status_of "$1")
+	read_status "$1"
 	case $1 in
 	build-*) [[ $status == 0 ]] || suite_fail "make: $(status_words "$status")" <"$dir/out" ;;
 	fuzz-* | lint-*%*)
@@ -336,11 +354,13 @@ add_result() { # NAME
 
 # The line of a suite, whose time is that of its jobs. What could not be built has none: its build has failed.
 report() { # TITLE
-	local name us=0 remark=
+	local name status took us=0 remark=
 	suite_begin "$1"
 	for name in ${jobs_of[$1]}; do
-		[[ $(status_of "$name") == unbuilt ]] && return
-		((us += $(<"$tmp/$name/us")))
+		read_status "$name"
+		[[ $status == unbuilt ]] && return
+		read -r took <"$tmp/$name/us"
+		((us += took))
 		add_result "$name"
 	done
 	suite_end $us "$remark"

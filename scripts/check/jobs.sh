@@ -61,14 +61,16 @@ side_by_side() { # N NAME...
 
 # Takes the next job that no other lane has taken, until there is none.
 run_lane() { # NAME...
-	local name status began
+	local name status began build
 	lanes=()
 	trap end_child EXIT
 	for name in "$@"; do
+		[[ ! -e $tmp/$name ]] || continue # costs no process, but another lane may be faster
 		mkdir "$tmp/$name" 2>/dev/null || continue
-		await_build "$name"
+		find_build "$name"
+		await_build
 		out=$tmp/$name/out began=${EPOCHREALTIME/[.,]/}
-		if build_failed "$name"; then
+		if build_failed; then
 			status=unbuilt
 		else
 			run_job "$name"
@@ -84,30 +86,28 @@ is_over() { # NAME
 	[[ -e $tmp/$1/status ]]
 }
 
-status_of() { # NAME
-	echo "$(<"$tmp/$1/status")"
+# $status becomes that of a job that is over.
+read_status() { # NAME
+	read -r status <"$tmp/$1/status"
 }
 
-# The job that builds what a job runs.
-build_of() { # NAME
+# $build becomes the job that builds what a job runs.
+find_build() { # NAME
 	case $1 in
-	lint-* | build-*) ;;
-	san-* | s-* | fuzz-*) echo build-san ;;
-	*) echo build-all ;;
+	lint-* | build-*) build= ;;
+	san-* | s-* | fuzz-*) build="build-san" ;;
+	*) build="build-all" ;;
 	esac
 }
 
-await_build() { # NAME
-	local build
-	build=$(build_of "$1")
+await_build() {
 	[[ $build ]] || return 0
 	until is_over "$build"; do
 		sleep 2
 	done
 }
 
-build_failed() { # NAME
-	local build
-	build=$(build_of "$1")
-	[[ $build && $(status_of "$build") != 0 ]]
+build_failed() {
+	local status
+	[[ $build ]] && read_status "$build" && [[ $status != 0 ]]
 }
