@@ -12,22 +12,20 @@ programs_begin() {
 	sysctl -q kernel.bpf_stats_enabled=1
 }
 
-# id, run time and count of the programs that are not in $tmp/others and have run; `all`: or not
+# The process whose programs are measured: others load programs, too
+measured_pid=''
+
+# id, run time and count of its programs that have run; `all`: or not
 our_programs() {
+	cat "/proc/$measured_pid/fdinfo/"* 2>/dev/null | awk '/^prog_id:/ {print $2}' >"$tmp/ours"
 	bpftool -j prog show |
 		jq -r --arg all "${1-}" '.[] | select(.run_cnt or $all == "all") |
 			"\(.id) \(.run_time_ns // 0) \(.run_cnt // 0)"' |
-		awk 'NR == FNR {other[$1]; next} !($1 in other)' "$tmp/others" -
-}
-
-list_others() {
-	bpftool -j prog show | jq -r '.[].id' >"$tmp/others"
-	echo 0 >>"$tmp/others"
+		awk 'FILENAME != "-" {ours[$1]; next} $1 in ours' "$tmp/ours" -
 }
 
 # measure ROW WORKLOAD...: run time of all our programs together, by the runs of the one that runs most often
-# less wake-ups than switches, as many entries as exits: that is the number of switches, or of calls. What others load
-# meanwhile does not count.
+# less wake-ups than switches, as many entries as exits: that is the number of switches, or of calls.
 measure() {
 	local row=$1
 	shift
@@ -46,8 +44,8 @@ tool() {
 	shift 3
 	command -v "$1" >/dev/null || return 0
 	progress "$row"
-	list_others
 	background "$@" >"$tmp/tool" 2>&1
+	measured_pid=$!
 	# attached, when its programs have begun to run
 	for ((i = 0; i < 200; i++)); do
 		$warm >/dev/null 2>&1
@@ -55,9 +53,14 @@ tool() {
 		sleep 0.1
 	done
 	sleep 0.5
-	# one that cannot work here has ended, and the programs are somebody else's
-	kill -0 "${children[-1]}" 2>/dev/null && [[ $(our_programs) ]] && measure "$row" "$workload"
+	[[ $(our_programs) ]] && measure "$row" "$workload"
 	end "${children[-1]}" INT
+}
+
+# measure_empty ROW WORKLOAD: of those that empty_load() has attached
+measure_empty() {
+	measured_pid=$empty_pid
+	measure "$@"
 }
 
 # empty WORKLOAD TRACEPOINT...
@@ -65,8 +68,7 @@ empty() {
 	local workload=$1
 	shift
 	progress "empty programs"
-	list_others
-	empty_attach "$@" && measure "empty programs" "$workload"
+	empty_attach "$@" && measure_empty "empty programs" "$workload"
 	empty_detach
 }
 
@@ -77,11 +79,11 @@ limited='@n = count(); if (nsecs - @last >= 10000000000) { @last = nsecs; printf
 # measure_rules ROW WORKLOAD: of the recorder, with the rules that come on standard input
 measure_rules() {
 	progress "$1"
-	list_others
 	recorder_start < <(
 		printf '[daemon]\nmax-memory = 1G\n\n[session-x]\nrun = -e dummy -m 64K --overwrite --switch-output -a\n\n'
 		cat
 	)
+	measured_pid=$recorder_pid
 	measure "$1" "$2"
 	recorder_stop
 }
