@@ -459,9 +459,12 @@ explained() { # MANIFEST
 		rm -rf out
 		run timeout -k 5 60 "$FRBPF" run -o out --when 'runqlat > 30ms' --if 'comm == "idle-victim"' -- sh job
 		((status == 2)) || continue
-		jq -e '.why.missing == "hidden"' out/incidents/*.json >/dev/null || break
+		incidents=(out/incidents/*.json)
+		((${#incidents[@]} == 1)) || continue
+		jq -e '.why.missing == "hidden"' "${incidents[0]}" >/dev/null || break
 	done
 	same "exit status" "$status" 2
+	same "incidents" ${#incidents[@]} 1
 	# on a busy machine the verdict names one of many
 	jq -e '.why.verdict | test("waited for CPU 0 behind (.*before SCHED_IDLE|[0-9]+ tasks)")' out/incidents/*.json ||
 		fail "$(jq .why out/incidents/*.json)"
