@@ -31,6 +31,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/heap.h"
 #include "detect/detectors.h"
 
 #define MS	  1000000ULL
@@ -218,6 +219,7 @@ static inline struct detectors *open_detectors(void)
 	struct detectors *d = NULL;
 	struct err err = { "" };
 
+	heap__begin_load(); /* as a daemon does: each object reads 5 MB of BTF into memory anew */
 	if (detectors__open(&err, &d))
 		fail_msg("open: %s", err.msg);
 	return d;
