@@ -50,10 +50,16 @@ struct stay {
 	__u64 begin;	/* ns; 0: it does not sleep */
 	__u64 switches; /* task_switches() at that time */
 	__u64 slept, last; /* sampled: ns since the last record, and of the last sleep */
-	__u64 user_at;	   /* sampled: when the user stack was taken */
+	__u64 user_at;	   /* ns: when the user stack was taken */
 	bool preempted;
 	__u64 user_bytes;
 	__u64 user[FRBPF_OFF_CPU_USER];
+	/* the last sleep that was not written before a freeze that it spans: see stay_keep() */
+	struct {
+		__u64 begin, end; /* ns; begin 0: none */
+		__u64 kernel_bytes, user_bytes;
+		__u64 kernel[FRBPF_OFF_CPU_KERNEL];
+	} kept;
 };
 
 struct {
@@ -156,11 +162,8 @@ static __always_inline bool user_wanted(struct task_struct *task, struct stay *s
 		return false;
 	if (!sampled)
 		return true;
-	if (s->preempted || task->flags & PF_KTHREAD ||
-	    (now - s->user_at < USER_PAUSE_NS && s->slept + s->last < BUDGET_NS))
-		return false;
-	s->user_at = now;
-	return true;
+	return !s->preempted && !(task->flags & PF_KTHREAD) &&
+	       (now - s->user_at >= USER_PAUSE_NS || s->slept + s->last >= BUDGET_NS);
 }
 
 /*
@@ -190,8 +193,10 @@ static __always_inline void stay_begin(struct task_struct *task, __u64 now, bool
 	s->begin = now;
 	s->switches = task_switches(task);
 	s->preempted = preempted;
-	if (user_wanted(task, s, now))
+	if (user_wanted(task, s, now)) {
+		s->user_at = now;
 		bytes = bpf_get_task_stack(task, s->user, sizeof(s->user), BPF_F_USER_STACK);
+	}
 	s->user_bytes = bytes > 0 ? bytes : 0;
 }
 
@@ -202,14 +207,35 @@ static __always_inline void stay_begin(struct task_struct *task, __u64 now, bool
 		(n_) <= (most_);                                                                   \
 	})
 
+__u64 frozen_at; /* ns: the last freeze, set by the daemon when the rings do not change any more */
+
+/*
+ * The rings do not have this sleep, which lasted at the freeze: they were paused when it ended, or
+ * they had been copied. Keep it for ot_asleep().
+ */
+static __always_inline void stay_keep(struct stay *s, const struct frbpf_off_cpu *r,
+				      __u64 kernel_bytes, __u64 begin, __u64 now)
+{
+	s->kept.begin = 0;
+	barrier();
+	if (!AT_MOST(kernel_bytes, sizeof(s->kept.kernel)))
+		return;
+	bpf_probe_read_kernel(s->kept.kernel, kernel_bytes, r->ips);
+	s->kept.kernel_bytes = kernel_bytes;
+	s->kept.user_bytes = s->user_bytes;
+	s->kept.end = now;
+	barrier();
+	s->kept.begin = begin;
+}
+
 /* @task is about to run. */
-static __always_inline void stay_write(void *ctx, struct task_struct *task, const struct stay *s,
-				       __u64 ns)
+static __always_inline void stay_write(void *ctx, struct task_struct *task, struct stay *s,
+				       __u64 begin, __u64 now)
 {
 	__u64 kernel_bytes = 0, user_bytes = s->user_bytes, size, pid, tid;
 	struct frbpf_off_cpu *r;
 	__u32 zero = 0;
-	long bytes;
+	long bytes, err = 0;
 
 	r = bpf_map_lookup_elem(&records, &zero);
 	if (!r)
@@ -221,7 +247,7 @@ static __always_inline void stay_write(void *ctx, struct task_struct *task, cons
 	task_pids(task, &pid, &tid);
 	r->pid = pid;
 	r->tid = tid;
-	r->ns = ns;
+	r->ns = now - begin;
 	r->n_kernel = kernel_bytes / sizeof(__u64);
 	r->n_user = user_bytes / sizeof(__u64);
 	if (!AT_MOST(kernel_bytes, FRBPF_OFF_CPU_KERNEL * sizeof(__u64)) ||
@@ -230,7 +256,9 @@ static __always_inline void stay_write(void *ctx, struct task_struct *task, cons
 	bpf_probe_read_kernel((void *)r->ips + kernel_bytes, user_bytes, s->user);
 	size = FRBPF_OFF_CPU_HEAD + kernel_bytes + user_bytes;
 	if (AT_MOST(size, sizeof(*r)))
-		bpf_perf_event_output(ctx, &out, BPF_F_CURRENT_CPU, r, size);
+		err = bpf_perf_event_output(ctx, &out, BPF_F_CURRENT_CPU, r, size);
+	if (err || (begin < frozen_at && now >= frozen_at))
+		stay_keep(s, r, kernel_bytes, begin, now);
 }
 
 /* If the task was switched out meanwhile, no program saw the end of this sleep: see waits.bpf.h. */
@@ -249,7 +277,7 @@ static __always_inline void stay_end(void *ctx, struct task_struct *task, __u64 
 	if (s->switches != task_switches(task))
 		return;
 	if (stay_counts(s, begin, now)) {
-		stay_write(ctx, task, s, now - begin);
+		stay_write(ctx, task, s, begin, now);
 		s->slept = 0;
 	} else if (sampled && !s->preempted) {
 		s->slept += now - begin;
@@ -260,7 +288,7 @@ static __always_inline void stay_end(void *ctx, struct task_struct *task, __u64 
 
 /* ---- the tasks that sleep at a freeze ---- */
 
-__u64 asleep_at; /* ns: the freeze */
+__u64 asleep_at; /* ns: the end of the window */
 
 /* One iterator runs at a time. */
 struct {
@@ -306,6 +334,35 @@ static __always_inline __u64 asleep_fill(struct frbpf_asleep *r, struct task_str
 	return FRBPF_ASLEEP_HEAD + kernel_bytes + user_bytes;
 }
 
+/* When the sleep began that was kept and lasted at the freeze; 0: there is none. */
+static __always_inline __u64 kept_since(const struct stay *s)
+{
+	__u64 begin = s->kept.begin;
+
+	return begin < asleep_at && s->kept.end > asleep_at ? begin : 0;
+}
+
+/* As asleep_fill(), of the sleep that was kept. Its user stack may have been replaced since. */
+static __always_inline __u64 kept_fill(struct frbpf_asleep *r, struct task_struct *task,
+				       const struct stay *s)
+{
+	__u64 kernel_bytes = s->kept.kernel_bytes, user_bytes, pid, tid;
+
+	user_bytes = s->user_at <= s->kept.begin ? s->kept.user_bytes : 0;
+	task_pids(task, &pid, &tid);
+	r->cpu = task_cpu(task);
+	r->stay.pid = pid;
+	r->stay.tid = tid;
+	r->stay.n_kernel = kernel_bytes / sizeof(__u64);
+	r->stay.n_user = user_bytes / sizeof(__u64);
+	if (!AT_MOST(kernel_bytes, sizeof(s->kept.kernel)) ||
+	    !AT_MOST(user_bytes, sizeof(s->user)))
+		return 0;
+	bpf_probe_read_kernel(r->stay.ips, kernel_bytes, s->kept.kernel);
+	bpf_probe_read_kernel((void *)r->stay.ips + kernel_bytes, user_bytes, s->user);
+	return FRBPF_ASLEEP_HEAD + kernel_bytes + user_bytes;
+}
+
 SEC("iter/task")
 int ot_asleep(struct bpf_iter__task *ctx)
 {
@@ -320,12 +377,15 @@ int ot_asleep(struct bpf_iter__task *ctx)
 	if (!s || !r)
 		return 0;
 	begin = asleep_since(task, s);
-	if (!begin)
-		return 0;
-	size = asleep_fill(r, task, s);
+	size = begin ? asleep_fill(r, task, s) : 0;
 	barrier();
-	if (asleep_since(task, s) != begin)
-		return 0;
+	if (!begin || asleep_since(task, s) != begin) {
+		begin = kept_since(s);
+		size = begin ? kept_fill(r, task, s) : 0;
+		barrier();
+		if (kept_since(s) != begin)
+			return 0;
+	}
 	r->size = size;
 	r->stay.ns = begin;
 	if (size && AT_MOST(size, sizeof(*r)))

@@ -416,6 +416,84 @@ static void samples_of_waits(void **state)
 	assert_true(got.with_user >= 2);
 }
 
+static void answer_twice(int in, int out)
+{
+	char c;
+
+	while (read(in, &c, 1) == 1)
+		if (write(out, &c, 1) != 1)
+			_exit(1);
+	_exit(0);
+}
+
+/* How many sleeps of @pid are listed that lasted at @time; all of them have kernel stacks. */
+static int count_asleep(struct feed *f, uint64_t time, pid_t pid)
+{
+	struct buf b = { 0 };
+	int n = 0;
+
+	assert_int_equal(feed__asleep(f, time, &b), 0);
+	for (size_t at = 0; at < b.len;) {
+		struct frbpf_asleep a = { 0 };
+
+		memcpy(&a, b.data + at, FRBPF_ASLEEP_HEAD);
+		assert_in_range(a.size, FRBPF_ASLEEP_HEAD, sizeof(a));
+		at += a.size;
+		if ((pid_t)a.stay.tid != pid)
+			continue;
+		assert_true(a.stay.ns < time);
+		assert_true(a.stay.n_kernel);
+		n++;
+	}
+	buf__free(&b);
+	return n;
+}
+
+/* The rings lack a sleep that began before a freeze and ended after it. */
+static void sleeps_that_span_a_freeze(void **state)
+{
+	const struct feed_off_cpu o = { .sampled = true };
+	int in[2], out[2];
+	struct events e;
+	struct err err;
+	struct feed *f;
+	uint64_t time;
+	size_t more;
+	pid_t pid;
+	char c;
+
+	SKIP_UNLESS_POSSIBLE();
+	assert_int_equal(pipe(in) | pipe(out), 0);
+	assert_int_equal(feed__new(&f), 0);
+	assert_int_equal(feed__load_off_cpu(f, &o, &err), 0);
+	events_open(&e, f, FEED_STAYS);
+	assert_int_equal(feed__attach(f, &err), 0);
+	assert_int_equal(feed__mark(f, NULL, 0, &more), 0);
+	pid = fork();
+	if (!pid) {
+		close(in[1]);
+		answer_twice(in[0], out[1]);
+	}
+	assert_true(pid > 0);
+	/* it sleeps from its first answer on */
+	assert_int_equal(write(in[1], "x", 1) + read(out[0], &c, 1), 2);
+	do {
+		usleep(1000);
+		time = now_ns();
+	} while (!count_asleep(f, time, pid));
+	feed__frozen(f, time);
+	/* and again from its second, which does not count */
+	assert_int_equal(write(in[1], "x", 1) + read(out[0], &c, 1), 2);
+	assert_int_equal(count_asleep(f, time, pid), 1);
+	close(in[1]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	for (int i = 0; i < 2; i++)
+		close(out[i]);
+	close(in[0]);
+	feed__free(f);
+	events_close(&e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -426,6 +504,7 @@ int main(void)
 		cmocka_unit_test(time_off_cpu_of_tasks),
 		cmocka_unit_test(time_off_cpu_of_cgroups),
 		cmocka_unit_test(samples_of_waits),
+		cmocka_unit_test(sleeps_that_span_a_freeze),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

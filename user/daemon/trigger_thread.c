@@ -75,6 +75,7 @@ static int consume_triggers(struct recorder *r)
 struct frozen_set {
 	struct session *sessions[INCIDENT_SESSIONS_MAX];
 	struct ring_shot *shots[INCIDENT_SESSIONS_MAX];
+	struct feed *feeds[INCIDENT_SESSIONS_MAX]; /* NULL: no program writes into it */
 	size_t n;
 	size_t n_files; /* plain sessions have nothing to freeze */
 	uint64_t bytes;
@@ -92,9 +93,20 @@ static void select_sessions(const struct incident *inc, struct frozen_set *set)
 		if (d->session->plain)
 			continue;
 		set->sessions[set->n] = d->session;
+		set->feeds[set->n] = d->feed;
 		set->shots[set->n++] = d->shots;
 		set->bytes += d->session->copy_bytes;
 	}
+}
+
+/* What ends from now on is not in the copies. */
+static void note_freeze(const struct frozen_set *set)
+{
+	uint64_t now = now_ns();
+
+	for (size_t i = 0; i < set->n; i++)
+		if (set->feeds[i])
+			feed__frozen(set->feeds[i], now);
 }
 
 static void freeze_rings(struct recorder *r, struct incident *inc, const struct frozen_set *set)
@@ -104,8 +116,10 @@ static void freeze_rings(struct recorder *r, struct incident *inc, const struct 
 
 	if (mode == SNAPSHOT_LIVE || (mode == SNAPSHOT_AUTO && !is_short)) {
 		freeze__mark(set->sessions, set->shots, set->n, &inc->freeze);
+		note_freeze(set);
 	} else {
 		freeze__pause(set->sessions, set->shots, set->n, &inc->freeze);
+		note_freeze(set);
 		if (!is_short) /* `snapshot = pause`: but no long copy with real-time priority */
 			thread__set_class(THREAD_NORMAL, 0);
 		freeze__copy_and_resume(set->sessions, set->shots, set->n, &inc->freeze);

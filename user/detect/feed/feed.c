@@ -238,6 +238,16 @@ int feed__mark(struct feed *f, const pid_t *tids, size_t n, size_t *ret_new)
 	return err;
 }
 
+void feed__frozen(struct feed *f, uint64_t time)
+{
+	for (enum feed_kind kind = FEED_OFF_CPU; kind <= FEED_STAYS; kind++) {
+		struct off_cpu_time_bpf *skel = f->of[kind].skel;
+
+		if (skel)
+			__atomic_store_n(&skel->bss->frozen_at, time, __ATOMIC_RELAXED);
+	}
+}
+
 int feed__asleep(struct feed *f, uint64_t time, struct buf *ret)
 {
 	struct off_cpu_time_bpf *skel = f->of[FEED_STAYS].skel ?: f->of[FEED_OFF_CPU].skel;

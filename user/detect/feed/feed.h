@@ -67,9 +67,16 @@ int feed__attach(struct feed *f, struct err *err);
 int feed__mark(struct feed *f, const pid_t *tids, size_t n, size_t *ret_new);
 
 /*
- * List the tasks whose sleep has lasted from before @time, ns, until now, and would be written, by
- * FEED_STAYS if it is loaded, else by FEED_OFF_CPU. Adds a struct frbpf_asleep of each to @ret, of
- * FEED_ASLEEP_BYTES at most. One thread at a time. 0, also if neither is loaded, or negative errno.
+ * The rings were frozen at @time, ns: a sleep that ends later and began before is kept for
+ * feed__asleep(), as they do not have it. For real-time threads.
+ */
+void feed__frozen(struct feed *f, uint64_t time);
+
+/*
+ * List the tasks whose sleep has lasted from before @time, ns, until now or until after the last
+ * freeze, and would be written, by FEED_STAYS if it is loaded, else by FEED_OFF_CPU. Adds a struct
+ * frbpf_asleep of each to @ret, of FEED_ASLEEP_BYTES at most. One thread at a time. 0, also if
+ * neither is loaded, or negative errno.
  */
 int feed__asleep(struct feed *f, uint64_t time, struct buf *ret);
 
