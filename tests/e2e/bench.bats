@@ -68,7 +68,7 @@ load run_helpers
 		same "status" "$(summary .exit_status "$OUT.$attempt")" 0
 		[[ $stderr == *"others disturbed too many runs"* ]] || break
 	done
-	[[ $stderr == *"another CPU: "* ]]
+	[[ $stderr == *"another CPU: "* ]] || fail "$stderr"
 }
 
 @test "--against: another command runs in turns with ours, and its recordings are not kept" {
