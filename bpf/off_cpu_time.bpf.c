@@ -309,18 +309,13 @@ static __always_inline __u64 asleep_since(struct task_struct *task, const struct
 	return begin;
 }
 
-/* If the task runs meanwhile, its stacks may be mixed: the caller checks that it did not. */
-static __always_inline __u64 asleep_fill(struct frbpf_asleep *r, struct task_struct *task,
-					 const struct stay *s)
+/* Add all but the kernel part of the stack. Returns the size of the record. */
+static __always_inline __u64 asleep_finish(struct frbpf_asleep *r, struct task_struct *task,
+					   const struct stay *s, __u64 kernel_bytes,
+					   __u64 user_bytes)
 {
-	__u64 kernel_bytes = 0, user_bytes = s->user_bytes, pid, tid;
-	long bytes;
+	__u64 pid, tid;
 
-	if (with_kernel) {
-		bytes = bpf_get_task_stack(task, r->stay.ips, FRBPF_OFF_CPU_KERNEL * sizeof(__u64),
-					   0);
-		kernel_bytes = bytes > 0 ? bytes : 0;
-	}
 	task_pids(task, &pid, &tid);
 	r->cpu = task_cpu(task);
 	r->stay.pid = pid;
@@ -332,6 +327,18 @@ static __always_inline __u64 asleep_fill(struct frbpf_asleep *r, struct task_str
 		return 0;
 	bpf_probe_read_kernel((void *)r->stay.ips + kernel_bytes, user_bytes, s->user);
 	return FRBPF_ASLEEP_HEAD + kernel_bytes + user_bytes;
+}
+
+/* If the task runs meanwhile, its stacks may be mixed: the caller checks that it did not. */
+static __always_inline __u64 asleep_fill(struct frbpf_asleep *r, struct task_struct *task,
+					 const struct stay *s)
+{
+	long bytes = 0;
+
+	if (with_kernel)
+		bytes = bpf_get_task_stack(task, r->stay.ips, FRBPF_OFF_CPU_KERNEL * sizeof(__u64),
+					   0);
+	return asleep_finish(r, task, s, bytes > 0 ? bytes : 0, s->user_bytes);
 }
 
 /* When the sleep began that was kept and lasted at the freeze; 0: there is none. */
@@ -346,21 +353,13 @@ static __always_inline __u64 kept_since(const struct stay *s)
 static __always_inline __u64 kept_fill(struct frbpf_asleep *r, struct task_struct *task,
 				       const struct stay *s)
 {
-	__u64 kernel_bytes = s->kept.kernel_bytes, user_bytes, pid, tid;
+	__u64 kernel_bytes = s->kept.kernel_bytes;
 
-	user_bytes = s->user_at <= s->kept.begin ? s->kept.user_bytes : 0;
-	task_pids(task, &pid, &tid);
-	r->cpu = task_cpu(task);
-	r->stay.pid = pid;
-	r->stay.tid = tid;
-	r->stay.n_kernel = kernel_bytes / sizeof(__u64);
-	r->stay.n_user = user_bytes / sizeof(__u64);
-	if (!AT_MOST(kernel_bytes, sizeof(s->kept.kernel)) ||
-	    !AT_MOST(user_bytes, sizeof(s->user)))
+	if (!AT_MOST(kernel_bytes, sizeof(s->kept.kernel)))
 		return 0;
 	bpf_probe_read_kernel(r->stay.ips, kernel_bytes, s->kept.kernel);
-	bpf_probe_read_kernel((void *)r->stay.ips + kernel_bytes, user_bytes, s->user);
-	return FRBPF_ASLEEP_HEAD + kernel_bytes + user_bytes;
+	return asleep_finish(r, task, s, kernel_bytes,
+			     s->user_at <= s->kept.begin ? s->kept.user_bytes : 0);
 }
 
 SEC("iter/task")
