@@ -20,7 +20,7 @@
 
 #define LARGE	  (512UL << 20)
 #define PORT	  4711
-#define LISTENERS 64
+#define LISTENERS 256
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
