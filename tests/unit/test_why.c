@@ -13,7 +13,8 @@
 
 #include "analyse/why/sched_events.h"
 #include "analyse/why/why_impl.h"
-#include "analyse/why/why_verdict.h"
+#include "analyse/why/why_incident.h"
+#include "analyse/why/why_text.h"
 
 #define MS	1000000ULL
 #define SUBJECT 1
@@ -137,8 +138,11 @@ static void test_beside_an_idle_cpu(void **state)
 static void test_hidden_end(void **state)
 {
 	const char *const waited = "waited for CPU 1 behind ?/2 (same priority)";
-	const char *const hidden = "unknown: its switch or wakeup was not recorded";
-	char want[2][128];
+	const char *const hidden =
+		"unknown: its switch or wakeup was not recorded: record -e "
+		"sched:sched_switch -e sched:sched_waking of all tasks (-a), or run = "
+		"evidence";
+	char want[2][192];
 
 	for (int lost = 0; lost < 2; lost++) {
 		struct why *w = story_begin();
@@ -162,9 +166,8 @@ static uint64_t starts(struct why *w, uint64_t to_ms)
 	struct err err = { 0 };
 
 	assert_int_equal(why__ask(w,
-				  &(struct why_question){ .tid = SUBJECT,
-							  .from = UINT64_MAX,
-							  .to = to_ms * MS },
+				  &(struct why_question){
+					  .tid = SUBJECT, .from = UINT64_MAX, .to = to_ms * MS },
 				  &err),
 			 0);
 	return to_ms - why__root(w)->ns / MS;
@@ -279,8 +282,7 @@ static void test_on_behalf(void **state)
 	check_behind("iou-wrk-3", SCHED_HARDIRQ,
 		     "20ms waited for CPU 1 behind iou-wrk-3/2 (same priority), on behalf "
 		     "of dd/3");
-	check_behind("iou-wrk-77", 0,
-		     "20ms waited for CPU 1 behind iou-wrk-77/2 (same priority)");
+	check_behind("iou-wrk-77", 0, "20ms waited for CPU 1 behind iou-wrk-77/2 (same priority)");
 	check_behind("ksoftirqd/1", 0,
 		     "20ms waited for CPU 1 behind ksoftirqd/1/2 (same priority), for "
 		     "softirq net_rx");
@@ -397,6 +399,169 @@ static void test_wait_from_before(void **state)
 	}
 }
 
+/* The events are in a file of this name. */
+static void comes_from(struct why *w, const char *path)
+{
+	w->events.files = calloc(1, sizeof(*w->events.files));
+	assert_non_null(w->events.files);
+	w->events.files[0] = strdup(path);
+	assert_non_null(w->events.files[0]);
+	w->events.n_files = 1;
+}
+
+/* Ask from 10 to 30 ms, and free @w. What to look at next is @want, also in JSON and on a line. */
+static void next_is(struct why *w, struct why_question q, const char *want)
+{
+	struct why_verdict v = { 0 };
+	struct buf b = { 0 };
+	char line[300];
+	json_t *j;
+
+	asked(w, q, 10, 30);
+	assert_int_equal(why_verdict__make(&v, w, as_ms), 0);
+	assert_string_equal(v.next.data, want);
+	j = why_json__verdict(&v);
+	assert_string_equal(json_string_value(json_object_get(j, "next")), want);
+	json_decref(j);
+	assert_int_equal(why_text__answer(&b, w, &v, as_ms, NULL), 0);
+	snprintf(line, sizeof(line), "\n    next: %s\n", want);
+	assert_ptr_equal(strstr(b.data, line), strchr(b.data, '\n'));
+	buf__free(&b);
+	why_verdict__free(&v);
+	why__free(w);
+}
+
+/* SUBJECT runs from 10 to 40 ms. */
+static struct why *story_computes(void)
+{
+	struct why *w = story_begin();
+
+	switches(w, 5, 1, HOG, SUBJECT, true);
+	comes_from(w, "a b.data");
+	return w;
+}
+
+static void test_next_of_time_on_a_cpu(void **state)
+{
+	struct why *w = story_computes();
+
+	happens(w, 20, SCHED_SAMPLE, 1, SUBJECT, SUBJECT);
+	switches(w, 40, 1, SUBJECT, HOG, true);
+	next_is(w, (struct why_question){ 0 },
+		"perf report -i 'a b.data' --tid 1 --time 0.010000,0.030001");
+
+	w = story_computes();
+	switches(w, 40, 1, SUBJECT, HOG, true);
+	named(w, SUBJECT, "dd");
+	next_is(w, (struct why_question){ 0 },
+		"record -e cpu-clock -F 99 -g for the functions that dd/1 runs");
+
+	w = story_computes();
+	happens(w, 10, SCHED_IRQ, 1, SUBJECT, 0)->arg = 24;
+	happens(w, 29, SCHED_IRQ_END, 1, SUBJECT, 0)->arg = 24;
+	switches(w, 40, 1, SUBJECT, HOG, true);
+	next_is(w, (struct why_question){ 0 },
+		"grep '^ *24:' /proc/interrupts; cat /proc/irq/24/smp_affinity_list");
+}
+
+static struct why *story_of_reclaim(enum sched_kind kind)
+{
+	struct why *w = story_computes();
+
+	happens(w, 10, kind, 1, SUBJECT, 0);
+	happens(w, 29, kind + 1, 1, SUBJECT, 0);
+	switches(w, 40, 1, SUBJECT, HOG, true);
+	return w;
+}
+
+static void test_next_of_limits(void **state)
+{
+	next_is(story_of_reclaim(SCHED_CGROUP_RECLAIM),
+		(struct why_question){ .limits[WHY_LIMIT_MEMORY] = { "/user.slice/x" } },
+		"memory.max, memory.high and memory.events in /sys/fs/cgroup/user.slice/x");
+	next_is(story_of_reclaim(SCHED_CGROUP_RECLAIM),
+		(struct why_question){ .limits[WHY_LIMIT_MEMORY] = { "/memory/x", true } },
+		"memory.limit_in_bytes and memory.failcnt in /sys/fs/cgroup/memory/x");
+	next_is(story_of_reclaim(SCHED_CGROUP_RECLAIM), (struct why_question){ 0 },
+		"memory.max, memory.high and memory.events of the cgroup in /proc/1/cgroup, and "
+		"of those above it");
+	next_is(story_of_reclaim(SCHED_RECLAIM), (struct why_question){ 0 },
+		"/proc/meminfo; ps -eo pid,rss,comm --sort=-rss | head");
+}
+
+static void test_next_of_waits(void **state)
+{
+	struct why *w = story_computes();
+
+	switches(w, 10, 1, SUBJECT, HOG, false);
+	switches(w, 30, 1, HOG, SUBJECT, false);
+	named(w, HOG, "hog");
+	next_is(w, (struct why_question){ 0 },
+		"chrt -p 2; record -e cpu-clock -F 99 -g for the functions that hog/2 runs");
+
+	w = story_computes(); /* the waker is unknown */
+	w->events.recorded[SCHED_WAKING] = false;
+	switches(w, 10, 1, SUBJECT, 0, true);
+	switches(w, 30, 1, 0, SUBJECT, false);
+	switches(w, 40, 1, SUBJECT, HOG, true);
+	next_is(w, (struct why_question){ 0 }, "record -e sched:sched_waking -g of all tasks (-a)");
+}
+
+/* What a manifest with this state says about the trigger at 7 ns */
+static struct why_question question_of(const char *state)
+{
+	struct why_question q = { .to = 7 };
+	json_t *m = json_pack("{s:[{s:{s:I}, s:o}]}", "triggers", "time", "monotonic_ns",
+			      (json_int_t)7, "state", json_loads(state, 0, NULL));
+
+	assert_non_null(m);
+	why_incident__fill_question(m, &q);
+	json_decref(m);
+	return q;
+}
+
+static void test_limits_in_a_manifest(void **state)
+{
+	struct why_question q = question_of(
+		"{\"cpu\": [{\"cgroup\": \"/a/b\", \"quota_ns\": 5, \"throttled\": 0},"
+		"{\"cgroup\": \"/a\", \"quota_ns\": 5, \"throttled\": 3}],"
+		"\"memory\": [{\"cgroup\": \"/m\", \"max\": 5, \"max_events\": 3}],"
+		"\"io\": [{\"cgroup\": \"/i\"}, {\"cgroup\": \"/\", \"max\": [\"8:0 rbps=1\"]}]}");
+
+	assert_string_equal(q.limits[WHY_LIMIT_CPU].path, "/a");
+	assert_false(q.limits[WHY_LIMIT_CPU].v1);
+	assert_string_equal(q.limits[WHY_LIMIT_MEMORY].path, "/memory/m");
+	assert_true(q.limits[WHY_LIMIT_MEMORY].v1);
+	assert_string_equal(q.limits[WHY_LIMIT_IO].path, "/");
+	assert_false(q.limits[WHY_LIMIT_IO].v1);
+	/* which of two quotas was used up is unknown */
+	q = question_of("{\"cpu\": [{\"cgroup\": \"/a/b\", \"quota_ns\": 5, \"throttled\": 1},"
+			"{\"cgroup\": \"/a\", \"quota_ns\": 5, \"throttled\": 3}]}");
+	assert_string_equal(q.limits[WHY_LIMIT_CPU].path, "");
+}
+
+/* The sentence about unknown time names what would have recorded it, whatever is missing. */
+static void test_what_to_record(void **state)
+{
+	for (int m = MISSING_NOTHING + 1; m < MISSING_KINDS; m++) {
+		const char *record = why_missing__record(m);
+		struct why *w = story_computes();
+		struct why_node *n;
+		struct buf b = { 0 };
+
+		switches(w, 40, 1, SUBJECT, HOG, true);
+		asked(w, (struct why_question){ 0 }, 10, 30);
+		n = w->root->child;
+		n->key.type = WHY_UNKNOWN;
+		n->key.missing = m;
+		assert_true(record && strlen(record) > 10);
+		assert_int_equal(why_verdict__phrase(&b, w, n, as_ms), 0);
+		assert_non_null(strstr(b.data, record));
+		buf__free(&b);
+		why__free(w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -409,6 +574,11 @@ int main(void)
 		cmocka_unit_test(test_worker_in_a_chain),
 		cmocka_unit_test(test_stack_of_a_wait),
 		cmocka_unit_test(test_wait_from_before),
+		cmocka_unit_test(test_next_of_time_on_a_cpu),
+		cmocka_unit_test(test_next_of_limits),
+		cmocka_unit_test(test_next_of_waits),
+		cmocka_unit_test(test_limits_in_a_manifest),
+		cmocka_unit_test(test_what_to_record),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,6 +45,11 @@ const struct sched_events *why__events(const struct why *w)
 	return &w->events;
 }
 
+const struct why_question *why__question(const struct why *w)
+{
+	return &w->q;
+}
+
 enum why_affinity why__affinity_of(const struct why *w, uint32_t tid)
 {
 	return tid == w->q.tid ? w->q.affinity : WHY_AFFINITY_UNKNOWN;

@@ -122,6 +122,22 @@ enum why_affinity {
 	WHY_AFFINITY_SEVERAL,
 };
 
+/* What may limit a cgroup */
+enum why_limit {
+	WHY_LIMIT_CPU,
+	WHY_LIMIT_MEMORY,
+	WHY_LIMIT_IO,
+	WHY_LIMITS,
+};
+
+#define WHY_PATH 256 /* bytes, with the NUL; longer paths of cgroups are not kept */
+
+/* The one cgroup of a task that has reached such a limit */
+struct why_cgroup {
+	char path[WHY_PATH]; /* below /sys/fs/cgroup; "": unknown, or there are several */
+	bool v1;
+};
+
 struct why_question {
 	uint32_t tid; /* in the recorder's pid namespace */
 	/*
@@ -136,6 +152,7 @@ struct why_question {
 	char call[256]; /* the system call that it is about: "open(...) = 3"; "": none */
 	char comm
 		[SCHED_COMM]; /* tid's name at the end, if it is newer than its last event; "": unknown */
+	struct why_cgroup limits[WHY_LIMITS]; /* of tid's process */
 };
 
 int why__new(struct why **ret); /* -ENOMEM */
@@ -151,6 +168,7 @@ int why__ask(struct why *w, const struct why_question *q, struct err *err);
 
 const struct why_node *why__root(const struct why *w); /* the interval begins at root->first */
 const struct sched_events *why__events(const struct why *w);
+const struct why_question *why__question(const struct why *w); /* tid: as the kernel counts */
 enum why_affinity why__affinity_of(const struct why *w, uint32_t tid);
 /* As in the question; not always printable. */
 const char *why__call(const struct why *w);

@@ -98,6 +98,64 @@ static enum why_affinity affinity_of(const char *cpus)
 	return cpus[strcspn(cpus, "-,")] ? WHY_AFFINITY_SEVERAL : WHY_AFFINITY_ONE;
 }
 
+/* How to find the limits in the manifest's state */
+static const struct {
+	const char *list;
+	const char *limits[2]; /* a cgroup with one of these members is limited */
+	const char *hits[2]; /* and has reached its limit if one of these is not 0; NULL: unknown */
+	const char *v1;	     /* where version 1 mounts them */
+} limit_rows[WHY_LIMITS] = {
+	[WHY_LIMIT_CPU] = { "cpu", { "quota_ns" }, { "throttled" }, "/cpu" },
+	[WHY_LIMIT_MEMORY] = { "memory",
+			       { "max", "high" },
+			       { "max_events", "high_events" },
+			       "/memory" },
+	[WHY_LIMIT_IO] = { "io", { "max" }, { NULL }, "/blkio" },
+};
+
+static bool limit_is_hit(const json_t *level, enum why_limit l)
+{
+	const char *const *limits = limit_rows[l].limits, *const *hits = limit_rows[l].hits;
+	bool hit = !hits[0], limited = false;
+
+	for (size_t i = 0; i < 2; i++) {
+		limited |= limits[i] && json_object_get(level, limits[i]);
+		hit |= hits[i] && manifest_number(level, hits[i]);
+	}
+	return limited && hit;
+}
+
+/* Only version 2 has these: memory.events, and "rbps=" in io.max. */
+static bool level_is_v1(const json_t *level, enum why_limit l)
+{
+	const char *io = json_string_value(json_array_get(json_object_get(level, "max"), 0));
+
+	if (l == WHY_LIMIT_CPU)
+		return json_object_get(level, "shares");
+	return l == WHY_LIMIT_MEMORY ? !json_object_get(level, "oom_kills")
+				     : !io || !strchr(io, '=');
+}
+
+/* The cgroup of the subject that has reached limit @l. If several have, none is named. */
+static void limit_of_trigger(const json_t *state, enum why_limit l, struct why_cgroup *ret)
+{
+	const json_t *level, *hit = NULL;
+	size_t i, n = 0;
+	const char *path;
+
+	json_array_foreach (json_object_get(state, limit_rows[l].list), i, level) {
+		if (!limit_is_hit(level, l))
+			continue;
+		hit = level;
+		n++;
+	}
+	path = text_of(hit, "cgroup");
+	if (n != 1 || !path || strlen(path) >= sizeof(ret->path) - 16)
+		return;
+	ret->v1 = level_is_v1(hit, l);
+	snprintf(ret->path, sizeof(ret->path), "%s%s", ret->v1 ? limit_rows[l].v1 : "", path);
+}
+
 static void question_of_trigger(const json_t *manifest, const json_t *trigger,
 				struct why_question *q)
 {
@@ -109,6 +167,8 @@ static void question_of_trigger(const json_t *manifest, const json_t *trigger,
 	q->affinity = affinity_of(text_of(json_object_get(trigger, "state"), "cpus"));
 	q->owner = owner_of(trigger);
 	q->idle_policy = policy && !strcmp(policy, "idle");
+	for (size_t i = 0; i < WHY_LIMITS; i++)
+		limit_of_trigger(json_object_get(trigger, "state"), i, &q->limits[i]);
 	snprintf(q->comm, sizeof(q->comm), "%s", comm ?: "");
 	snprintf(q->call, sizeof(q->call), "%s", call ?: "");
 }

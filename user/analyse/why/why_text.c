@@ -103,15 +103,27 @@ static int add_wait_call(struct buf *b, const struct why *w, size_t *ret_len)
 	return 0;
 }
 
+/* Add the line with what to look at next. *ret_len: its length */
+static int add_next_line(struct buf *b, const struct why_verdict *v, size_t *ret_len)
+{
+	size_t begin = b->len;
+
+	if (buf__printf(b, "    next: %s\n", v->next.data))
+		return -ENOMEM;
+	*ret_len = b->len - begin - 1;
+	return 0;
+}
+
 int why_text__answer(struct buf *b, const struct why *w, const struct why_verdict *v,
 		     why_duration_fn duration, const struct why_screen *screen)
 {
 	struct tree_text t = {
 		.b = b, .w = w, .duration = duration, .ns = why__root(w)->ns, .most = SIZE_MAX
 	};
-	size_t taken = 0, call_len = 0;
+	size_t taken = 0, call_len = 0, next_len = 0;
 
-	if (buf__printf(b, "%s\n", v->text.data) || add_wait_call(b, w, &call_len))
+	if (buf__printf(b, "%s\n", v->text.data) || add_wait_call(b, w, &call_len) ||
+	    add_next_line(b, v, &next_len))
 		return -ENOMEM;
 	if (!screen)
 		return add_tree(&t, 0);
@@ -119,6 +131,7 @@ int why_text__answer(struct buf *b, const struct why *w, const struct why_verdic
 	/* the verdict, the line on smaller ones, and a prompt */
 	taken = wrapped_lines(v->text.len, t.columns) + 2;
 	taken += call_len ? wrapped_lines(call_len, t.columns) : 0;
+	taken += wrapped_lines(next_len, t.columns);
 	if (add_fitting(&t, screen->lines > taken ? screen->lines - taken : 1))
 		return -ENOMEM;
 	if (t.left_out)
@@ -273,11 +286,11 @@ json_t *why_json__verdict(const struct why_verdict *v)
 				       (json_int_t)v->culprit_pid, "comm", v->culprit_comm)
 			   : json_null();
 
-	return json_pack("{s:s, s:s, s:o, s:s, s:s, s:I, s:I, s:I}", "verdict", v->text.data,
+	return json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:I, s:I, s:I}", "verdict", v->text.data,
 			 "cause", why_cause__word(v->cause), "culprit", culprit, "chain",
-			 v->chain.data, "missing", why_missing__word(v->missing), "ns",
-			 (json_int_t)v->ns, "of_ns", (json_int_t)v->of_ns, "unknown_ns",
-			 (json_int_t)v->unknown_ns);
+			 v->chain.data, "next", v->next.data, "missing",
+			 why_missing__word(v->missing), "ns", (json_int_t)v->ns, "of_ns",
+			 (json_int_t)v->of_ns, "unknown_ns", (json_int_t)v->unknown_ns);
 }
 
 json_t *why_json__new(const struct why *w, const struct why_verdict *v)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/why/why_verdict.h"
+#include "analyse/why/why_next.h"
 #include "common/cleanup.h"
 #include "common/printable.h"
 #include "symbols/demangle.h"
@@ -12,36 +12,56 @@
 /* A wait for less is called short. */
 #define SHORT_NS 1000000
 
+/* @record: what would have recorded it */
 static const struct {
-	const char *word, *text;
+	const char *word, *reason, *record;
 } missing_texts[MISSING_KINDS] = {
-	[MISSING_NOTHING] = { "", "" },
-	[MISSING_BEFORE] = { "before", "the recording begins later: a larger ring would hold it" },
-	[MISSING_AFTER] = { "after", "the recording ends earlier" },
-	[MISSING_TASK] = { "task", "no event of that task was recorded" },
-	[MISSING_LOST] = { "lost", "records were lost: a larger ring would hold them" },
-	[MISSING_HIDDEN] = { "hidden", "its switch or wakeup was not recorded" },
-	[MISSING_WAKING] = { "waking", "its waker was not recorded: record -e sched:sched_waking "
-				       "-g of all tasks (-a)" },
-	[MISSING_STACK] = { "interrupt",
-			    "an unknown interrupt woke it: record -e sched:sched_waking -g, with "
-			    "the names of kernel functions" },
-	[MISSING_NOT_OVER] = { "not-over", "it had not ended when the recording ended" },
-	[MISSING_IDLE] = { "idle", "it was runnable, and its CPU was idle" },
-	[MISSING_QUOTA] = { "quota", "it was runnable; by its stack, its cgroup had used up its "
-				     "CPU quota, or others ran first: see cpu.stat of the cgroup" },
-	[MISSING_CPU] = { "cpu", "the task that ran on its CPU was not recorded" },
-	[MISSING_REQUEST] = { "request", "the sender of the request that it waited for was not "
-					 "recorded: a larger ring would hold it" },
-	[MISSING_OWNER] = { "owner", "the lock's owner was not recorded" },
-	[MISSING_HELD] = { "held", "what delayed its request before the device was not recorded: "
-				   "record -e sched:sched_waking -g of all tasks (-a)" },
-	[MISSING_DEPTH] = { "depth", "the chain of wakeups is too long to follow" },
+	[MISSING_NOTHING] = { "", "", "" },
+	[MISSING_BEFORE] = { "before", "the recording begins later",
+			     "a larger ring would hold it, such as ring = 20s in the session" },
+	[MISSING_AFTER] = { "after", "the recording ends earlier",
+			    "a later end would hold it, such as post = 1s in the rule" },
+	[MISSING_TASK] = { "task", "no event of that task was recorded",
+			   "record all tasks (-a), or run = evidence" },
+	[MISSING_LOST] = { "lost", "records were lost",
+			   "a larger ring, such as -m 16M, loses less" },
+	[MISSING_HIDDEN] = { "hidden", "its switch or wakeup was not recorded",
+			     "record -e sched:sched_switch -e sched:sched_waking of all tasks "
+			     "(-a), "
+			     "or run = evidence" },
+	[MISSING_WAKING] = { "waking", "its waker was not recorded",
+			     "record -e sched:sched_waking -g of all tasks (-a)" },
+	[MISSING_STACK] = { "interrupt", "an unknown interrupt woke it",
+			    "record -e sched:sched_waking -g, with the names of kernel functions" },
+	[MISSING_NOT_OVER] = { "not-over", "it had not ended when the recording ended",
+			       "a later end shows more, such as post = 1s in the rule" },
+	[MISSING_IDLE] = { "idle", "it was runnable, and its CPU was idle",
+			   "a rule with run = evidence tells whether a CPU quota was used up" },
+	[MISSING_QUOTA] = { "quota",
+			    "it was runnable; by its stack, its cgroup had used up its CPU quota, "
+			    "or others ran first",
+			    "see cpu.stat of the cgroup" },
+	[MISSING_CPU] = { "cpu", "the task that ran on its CPU was not recorded",
+			  "record -e sched:sched_switch of all tasks (-a)" },
+	[MISSING_REQUEST] = { "request",
+			      "the sender of the request that it waited for was not recorded",
+			      "a larger ring would hold it, such as ring = 20s in the session" },
+	[MISSING_OWNER] = { "owner", "the lock's owner was not recorded",
+			    "run = evidence has the owners of mutexes and semaphores" },
+	[MISSING_HELD] = { "held", "what delayed its request before the device was not recorded",
+			   "record -e sched:sched_waking -g of all tasks (-a)" },
+	[MISSING_DEPTH] = { "depth", "the chain of wakeups is too long to follow",
+			    "ask about its last task with -i FILE --tid TID" },
 };
 
-const char *why_missing__text(enum why_missing m)
+static int add_missing(struct buf *b, enum why_missing m)
 {
-	return missing_texts[m].text;
+	return buf__printf(b, "%s: %s", missing_texts[m].reason, missing_texts[m].record);
+}
+
+const char *why_missing__record(enum why_missing m)
+{
+	return missing_texts[m].record;
 }
 
 const char *why_missing__word(enum why_missing m)
@@ -134,6 +154,7 @@ static int end_in_queue(struct why_verdict *v, const struct why *w, const struct
 	const struct why_node *most = q->most;
 	char name[VERDICT_NAME], *slash;
 
+	v->end = most;
 	if (most->ns >= q->ns / 2) {
 		bool softirqs = is_softirqd(w, most->key.who);
 
@@ -162,6 +183,7 @@ static void end_at(struct why_verdict *v, const struct why *w, const struct why_
 {
 	const struct why_key *k = &n->key;
 
+	v->end = n;
 	switch (k->type) {
 	case WHY_RAN:
 		set_culprit(v, w, CAUSE_COMPUTED, k->tid, n->ns);
@@ -278,13 +300,14 @@ int why_verdict__make(struct why_verdict *v, const struct why *w, why_duration_f
 	}
 	buf__free(&v->text);
 	v->text = text;
-	return 0;
+	return why_next__add(&v->next, w, v);
 }
 
 void why_verdict__free(struct why_verdict *v)
 {
 	buf__free(&v->text);
 	buf__free(&v->chain);
+	buf__free(&v->next);
 	*v = (struct why_verdict){ 0 };
 }
 
@@ -462,7 +485,7 @@ static int add_spun(struct buf *b, const struct why *w, const struct why_key *k)
 			  ?: add_place(b, k);
 
 	if (err || !k->who)
-		return err ?: buf__printf(b, ": %s", why_missing__text(MISSING_OWNER));
+		return err ?: buf__add_str(b, ": ") ?: add_missing(b, MISSING_OWNER);
 	why_verdict__name(w, k->who, name);
 	if (k->number) /* as recorded */
 		return buf__printf(b, " while %s held it", name);
@@ -583,6 +606,6 @@ int why_verdict__phrase(struct buf *b, const struct why *w, const struct why_nod
 	case WHY_WAITED:
 		return add_waited(b, w, n, duration);
 	default:
-		return buf__printf(b, "unknown: %s", why_missing__text(n->key.missing));
+		return buf__add_str(b, "unknown: ") ?: add_missing(b, n->key.missing);
 	}
 }

@@ -35,11 +35,13 @@ typedef char *(*why_duration_fn)(uint64_t ns, char *buf, size_t size);
 struct why_verdict {
 	struct buf text;  /* one sentence, printable; owned */
 	struct buf chain; /* "futex<sleep": equal for equal causes; owned */
+	struct buf next;  /* what to look at, one line, printable; owned */
 	enum why_cause cause;
 	uint32_t culprit, culprit_pid; /* in the recorder's pid namespace; 0: nobody, or unknown */
 	char culprit_comm[SCHED_COMM];
 	uint64_t ns, of_ns, unknown_ns;
-	enum why_missing missing; /* for CAUSE_UNKNOWN: the reason */
+	enum why_missing missing;   /* for CAUSE_UNKNOWN: the reason */
+	const struct why_node *end; /* where it ends in the tree; belongs to why */
 };
 
 /* Make the verdict; @v is { 0 } before. 0 or -ENOMEM. */
@@ -47,8 +49,8 @@ int why_verdict__make(struct why_verdict *v, const struct why *w, why_duration_f
 void why_verdict__free(struct why_verdict *v);
 
 const char *why_cause__word(enum why_cause c);
-/* "the recording begins later: a larger ring would hold it" */
-const char *why_missing__text(enum why_missing m);
+/* "record -e sched:sched_waking -g of all tasks (-a)" */
+const char *why_missing__record(enum why_missing m);
 const char *why_missing__word(enum why_missing m);
 
 /* "postgres/1234", printable. Returns @buf. */
