@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -44,31 +45,42 @@ static int last_cpu(void)
 	return last;
 }
 
+/* In memory that processes of the case share. */
+static struct stage *make_stage(long ms)
+{
+	struct stage *s =
+		mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (s == MAP_FAILED)
+		die("mmap");
+	s->ns = ms * 1000000;
+	s->cpu = last_cpu();
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->second, NULL);
+	pthread_rwlock_init(&s->rwlock, NULL);
+	pthread_barrier_init(&s->ready, NULL, 2);
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, s->pair) ||
+	    socketpair(AF_UNIX, SOCK_STREAM, 0, s->other) ||
+	    socketpair(AF_UNIX, SOCK_STREAM, 0, s->third))
+		die("socketpair");
+	snprintf(s->path, sizeof(s->path), "/tmp/cause-%d", getpid());
+	return s;
+}
+
 static int run(const struct cause_case *c, long ms)
 {
-	static struct stage s;
+	struct stage *s = make_stage(ms);
 
-	s.ns = ms * 1000000;
-	s.cpu = last_cpu();
-	pthread_mutex_init(&s.lock, NULL);
-	pthread_mutex_init(&s.second, NULL);
-	pthread_rwlock_init(&s.rwlock, NULL);
-	pthread_barrier_init(&s.ready, NULL, 2);
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, s.pair) ||
-	    socketpair(AF_UNIX, SOCK_STREAM, 0, s.other) ||
-	    socketpair(AF_UNIX, SOCK_STREAM, 0, s.third))
-		die("socketpair");
-	snprintf(s.path, sizeof(s.path), "/tmp/cause-%d", getpid());
-	c->run(&s);
+	c->run(s);
 	printf("{\"name\": \"%s\", \"cause\": \"%s\", \"subject\": %d, \"culprits\": [%d", c->name,
-	       c->cause, s.subject, s.culprit);
-	for (int k = 1; k < EQUALS && s.culprits[k]; k++)
-		printf(", %d", s.culprits[k]);
+	       c->cause, s->subject, s->culprit);
+	for (int k = 1; k < EQUALS && s->culprits[k]; k++)
+		printf(", %d", s->culprits[k]);
 	printf("]%s, \"from\": %llu.%09llu, "
 	       "\"to\": %llu.%09llu}\n",
-	       s.others_idle ? ", \"others_idle\": true" : "",
-	       (unsigned long long)s.from / 1000000000, (unsigned long long)s.from % 1000000000,
-	       (unsigned long long)s.to / 1000000000, (unsigned long long)s.to % 1000000000);
+	       s->others_idle ? ", \"others_idle\": true" : "",
+	       (unsigned long long)s->from / 1000000000, (unsigned long long)s->from % 1000000000,
+	       (unsigned long long)s->to / 1000000000, (unsigned long long)s->to % 1000000000);
 	return 0;
 }
 
@@ -91,6 +103,7 @@ int main(int argc, char **argv)
 	while (arg == argc - 1 && (c = next_case(c, &table)))
 		if (!strcmp(c->name, argv[arg]))
 			return run(c, ms);
-	fprintf(stderr, "usage: cause [--ms N] NAME | cause --list\n");
+	fprintf(stderr,
+		"usage: cause [--ms N] NAME | cause --list\n");
 	return 2;
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -76,6 +79,29 @@ pthread_t start(void *(*fn)(void *), struct stage *s)
 	if (pthread_create(&t, NULL, fn, s))
 		die("pthread_create");
 	return t;
+}
+
+pid_t start_process(void *(*fn)(void *), struct stage *s)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid < 0)
+		die("fork");
+	if (pid)
+		return pid;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		_exit(1);
+	fn(s);
+	_exit(0); /* what ends the case is for our parent to do */
+}
+
+void join_process(pid_t pid)
+{
+	int status;
+
+	errno = ECHILD;
+	if (waitpid(pid, &status, 0) != pid || status)
+		die("a process of the case");
 }
 
 void pin(int cpu)

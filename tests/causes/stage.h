@@ -14,7 +14,7 @@
 /* Exit status of a cause that this machine cannot provoke. */
 #define NOT_HERE 77
 
-/* Shared by the threads of a case. */
+/* Shared by the threads and processes of a case. */
 struct stage {
 	long ns; /* how long the culprit takes */
 	pthread_mutex_t lock, second;
@@ -48,6 +48,9 @@ void begin(struct stage *s);
 void end(struct stage *s);
 
 pthread_t start(void *(*fn)(void *), struct stage *s);
+/* The same in a process of its own, which ends with ours. */
+pid_t start_process(void *(*fn)(void *), struct stage *s);
+void join_process(pid_t pid);
 void pin(int cpu);
 void real_time(int priority);
 void wait_phase(struct stage *s, int phase);

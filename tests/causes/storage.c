@@ -222,6 +222,7 @@ static void *first_relay(void *arg)
 {
 	struct stage *s = arg;
 
+	atomic_fetch_add(&s->phase, 1);
 	relay(s->pair[1], s->other[0]);
 	return NULL;
 }
@@ -230,6 +231,7 @@ static void *second_relay(void *arg)
 {
 	struct stage *s = arg;
 
+	atomic_fetch_add(&s->phase, 1);
 	relay(s->other[1], s->third[0]);
 	return NULL;
 }
@@ -240,6 +242,7 @@ static void *reads_disk(void *arg)
 	char c;
 
 	s->culprit = my_tid();
+	atomic_fetch_add(&s->phase, 1);
 	if (read(s->third[1], &c, 1) != 1)
 		die("read");
 	direct(false, enough(s), 0, NULL);
@@ -248,21 +251,25 @@ static void *reads_disk(void *arg)
 	return NULL;
 }
 
-/* The subject asks the first of three servers in a chain; the last one waits for the disk. */
+/*
+ * The subject asks the first of three servers in a chain, each a process of its own; the last one
+ * waits for the disk.
+ */
 static void three_servers(struct stage *s)
 {
-	pthread_t a, b, c;
+	pid_t a, b, c;
 
 	make_disk();
 	*disk->pace = PACE_NS;
-	a = start(first_relay, s);
-	b = start(second_relay, s);
-	c = start(reads_disk, s);
+	a = start_process(first_relay, s);
+	b = start_process(second_relay, s);
+	c = start_process(reads_disk, s);
+	wait_phase(s, 3);
 	ask(s, s->pair[0]);
 	*disk->pace = 0;
-	pthread_join(a, NULL);
-	pthread_join(b, NULL);
-	pthread_join(c, NULL);
+	join_process(a);
+	join_process(b);
+	join_process(c);
 }
 
 /* A page fault on a file whose FUSE server is slow. */

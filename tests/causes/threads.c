@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Causes between threads and processes. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -277,30 +278,27 @@ static void child(struct stage *s)
 	end(s);
 }
 
+static void *is_stopped(void *arg)
+{
+	struct stage *s = arg;
+
+	begin(s);
+	compute(s->ns / 5);
+	end(s);
+	return NULL;
+}
+
 static void stopped(struct stage *s)
 {
-	int pipe_fds[2];
 	pid_t pid;
 
-	if (pipe(pipe_fds))
-		die("pipe");
-	pid = fork();
-	if (pid < 0)
-		die("fork");
-	if (!pid) { /* the child computes, and is stopped in between */
-		s->culprit = getppid();
-		begin(s);
-		compute(s->ns / 5);
-		end(s);
-		_exit(write(pipe_fds[1], s, sizeof(*s)) != sizeof(*s));
-	}
+	s->culprit = my_tid();
+	pid = start_process(is_stopped, s);
 	usleep(5000);
 	kill(pid, SIGSTOP);
 	take_time(s->ns);
 	kill(pid, SIGCONT);
-	if (read(pipe_fds[0], s, sizeof(*s)) != sizeof(*s))
-		die("read");
-	waitpid(pid, NULL, 0);
+	join_process(pid);
 }
 
 static void own_sleep(struct stage *s)
@@ -319,18 +317,58 @@ static void own_compute(struct stage *s)
 	end(s);
 }
 
+/* A server that reads requests and never answers; s->fd listens. It ends with its client. */
+static void *never_answers(void *arg)
+{
+	struct stage *s = arg;
+	int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC);
+	char c;
+
+	if (fd < 0 || read(fd, &c, 1) != 1)
+		die("no request");
+	atomic_store(&s->phase, 1);
+	if (read(fd, &c, 1))
+		die("more than one request");
+	return NULL;
+}
+
+static int listen_on_loopback(struct sockaddr_in *ret)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t size = sizeof(*ret);
+
+	*ret = (struct sockaddr_in){ .sin_family = AF_INET,
+				     .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	if (fd < 0 || bind(fd, (const void *)ret, sizeof(*ret)) || listen(fd, 1) ||
+	    getsockname(fd, (void *)ret, &size))
+		die("listen");
+	return fd;
+}
+
+/* The subject asks another process over TCP, and gives up: its own timeout ends the wait. */
 static void timeout(struct stage *s)
 {
 	const struct timeval tv = { .tv_usec = s->ns / 1000 };
-	char c;
+	struct sockaddr_in to;
+	char c = 'x';
+	pid_t server;
+	int fd;
 
-	if (setsockopt(s->pair[0], SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)))
-		die("SO_RCVTIMEO");
+	s->fd = listen_on_loopback(&to);
+	server = start_process(never_answers, s);
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || connect(fd, (const void *)&to, sizeof(to)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)))
+		die("connect");
 	begin(s);
 	s->culprit = s->subject;
-	if (recv(s->pair[0], &c, 1, 0) >= 0)
+	if (write(fd, &c, 1) != 1)
+		die("write");
+	if (recv(fd, &c, 1, 0) >= 0 || errno != EAGAIN || !atomic_load(&s->phase))
 		die("nobody should answer");
 	end(s);
+	close(fd);
+	join_process(server);
 }
 
 static void *flock_owner(void *arg)
