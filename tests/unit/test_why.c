@@ -83,21 +83,48 @@ static char *as_ms(uint64_t ns, char *buf, size_t size)
 	return buf;
 }
 
-/* What node @i of the tree says, the largest first; "20ms waited ...". */
-static void says(const struct why *w, int i, const char *want)
+/* Node @i of @n and those beside it, the largest first */
+static const struct why_node *sibling(const struct why_node *n, int i)
 {
-	const struct why_node *n = why__root(w)->child;
-	struct buf b = { 0 };
-
 	for (; i; i--) {
 		assert_non_null(n);
 		n = n->next;
 	}
 	assert_non_null(n);
+	return n;
+}
+
+/* What a node of the tree says: "20ms waited ...". */
+static void node_says(const struct why *w, const struct why_node *n, const char *want)
+{
+	struct buf b = { 0 };
+
 	assert_int_equal(buf__printf(&b, "%dms ", (int)(n->ns / MS)), 0);
 	assert_int_equal(why_verdict__phrase(&b, w, n, as_ms), 0);
 	assert_string_equal(b.data, want);
 	buf__free(&b);
+}
+
+/* What node @i of the first level says */
+static void says(const struct why *w, int i, const char *want)
+{
+	node_says(w, sibling(why__root(w)->child, i), want);
+}
+
+/* What part @i of the first cause says */
+static void says_below(const struct why *w, int i, const char *want)
+{
+	node_says(w, sibling(sibling(why__root(w)->child, 0)->child, i), want);
+}
+
+/* The stack of @e would say this. */
+static void noted(struct why *w, struct sched_event *e, struct stack_note note)
+{
+	w->notes.v = reallocarray(w->notes.v, w->notes.n + 1, sizeof(note));
+	assert_non_null(w->notes.v);
+	note.named = true;
+	w->notes.v[w->notes.n++] = note;
+	e->stack = w->notes.n;
 }
 
 static void waits_beside_an_idle_cpu(struct why *w)
@@ -562,6 +589,66 @@ static void test_what_to_record(void **state)
 	}
 }
 
+#define DISK 0x800000
+
+static void request(struct why *w, uint64_t ms, enum sched_kind kind, uint32_t tid, uint64_t sector)
+{
+	struct sched_event *e = happens(w, ms, kind, 1, tid, 0);
+
+	e->arg = DISK;
+	e->value = sector;
+}
+
+/* A request ends, and with it the wait of SUBJECT, which ends the recording. */
+static void request_wakes(struct why *w, uint64_t ms, uint64_t sector)
+{
+	struct sched_event *e;
+
+	request(w, ms, SCHED_RQ_COMPLETE, 0, sector);
+	e = happens(w, ms, SCHED_WAKING, 1, 0, SUBJECT);
+	e->flags = SCHED_HARDIRQ;
+	noted(w, e, (struct stack_note){ .context = WAKE_BLOCK });
+	switches(w, ms, 0, 0, SUBJECT, false);
+	switches(w, ms + 10, 0, SUBJECT, 0, true);
+}
+
+/* Without events of requests, it is not known for whom the device worked. */
+static void test_requests_not_recorded(void **state)
+{
+	struct why *w = story_begin();
+	struct why_verdict v = { 0 };
+
+	w->events.recorded[SCHED_RQ_ISSUE] = false;
+	switches(w, 10, 0, SUBJECT, 0, true);
+	request_wakes(w, 30, 8);
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	says(w, 0, "20ms waited, until a request to a device completed");
+	says_below(w, 0,
+		   "20ms unknown: for whom the device worked was not recorded: record -e "
+		   "block:block_rq_insert -e block:block_rq_issue -e block:block_rq_complete of "
+		   "all tasks (-a)");
+	assert_int_equal(why__unknown_ns(w), 20 * MS);
+	assert_int_equal(why_verdict__make(&v, w, as_ms), 0);
+	assert_int_equal(v.cause, CAUSE_UNKNOWN);
+	assert_int_equal(v.missing, MISSING_REQUESTS);
+	why_verdict__free(&v);
+	why__free(w);
+}
+
+/* A request whose end is not among the events was not surely one of the task. */
+static void test_request_end_lost(void **state)
+{
+	struct why *w = story_begin();
+
+	switches(w, 10, 0, SUBJECT, 0, true);
+	request(w, 10, SCHED_RQ_ISSUE, SUBJECT, 8);
+	request_wakes(w, 30, 8);
+	w->events.v[2].kind = SCHED_RQ_ISSUE;
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	assert_int_equal(why__unknown_ns(w), 20 * MS);
+	why__free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -579,6 +666,8 @@ int main(void)
 		cmocka_unit_test(test_next_of_waits),
 		cmocka_unit_test(test_limits_in_a_manifest),
 		cmocka_unit_test(test_what_to_record),
+		cmocka_unit_test(test_requests_not_recorded),
+		cmocka_unit_test(test_request_end_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

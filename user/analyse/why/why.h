@@ -44,6 +44,7 @@ enum why_missing {
 	MISSING_QUOTA,	  /* whether a quota or other tasks kept it off its CPU */
 	MISSING_CPU,	  /* which task ran on the CPU */
 	MISSING_REQUEST,  /* which task sent the request that it waited for */
+	MISSING_REQUESTS, /* the same: no events of requests are recorded */
 	MISSING_OWNER,	  /* which task owned the lock that it spun for */
 	MISSING_HELD,	  /* what kept its request from the device */
 	MISSING_DEPTH,	  /* more than WHY_DEPTH wakers, or a cycle */

@@ -199,9 +199,11 @@ int why_device__explain(struct why *w, struct why_node *n, uint32_t tid, uint32_
 	size_t i = sched_events__at(e, from > BACK_NS ? from - BACK_NS : 0);
 	int err = 0;
 
+	if (!e->recorded[SCHED_RQ_ISSUE] || !e->recorded[SCHED_RQ_COMPLETE])
+		return why__add_unknown(w, n, tid, MISSING_REQUESTS, from, to);
 	d.end = request_end(w, wake);
-	if (d.end == NO_EVENT || !e->recorded[SCHED_RQ_ISSUE])
-		return 0;
+	if (d.end == NO_EVENT)
+		return why__add_unknown(w, n, tid, MISSING_REQUEST, from, to);
 	d.dev = e->v[d.end].arg;
 	if (d.end > BACK_MOST && i < d.end - BACK_MOST)
 		i = d.end - BACK_MOST;

@@ -46,6 +46,9 @@ static const struct {
 	[MISSING_REQUEST] = { "request",
 			      "the sender of the request that it waited for was not recorded",
 			      "a larger ring would hold it, such as ring = 20s in the session" },
+	[MISSING_REQUESTS] = { "requests", "for whom the device worked was not recorded",
+			       "record -e block:block_rq_insert -e block:block_rq_issue -e "
+			       "block:block_rq_complete of all tasks (-a)" },
 	[MISSING_OWNER] = { "owner", "the lock's owner was not recorded",
 			    "run = evidence has the owners of mutexes and semaphores" },
 	[MISSING_HELD] = { "held", "what delayed its request before the device was not recorded",
@@ -546,7 +549,8 @@ static int add_waited(struct buf *b, const struct why *w, const struct why_node 
 					      ? " (short, stack not recorded)"
 					      : " (stack not recorded)");
 	err = err ?: add_place(b, k) ?: add_owner(b, w, k);
-	if (err || (n->child && n->child->key.type == WHY_UNKNOWN && !k->who))
+	if (err ||
+	    (n->child && n->child->key.type == WHY_UNKNOWN && !k->who && k->context != WAKE_BLOCK))
 		return err;
 	switch (k->context) {
 	case WAKE_TIMER:
