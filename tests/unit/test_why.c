@@ -239,6 +239,70 @@ static void test_after_a_move(void **state)
 	why__free(w);
 }
 
+/*
+ * SUBJECT is runnable for 20 ms while its CPU idles. At 28 ms a timer expires, with a function of
+ * this name.
+ */
+static struct why *runnable_beside_idle(const char *function)
+{
+	struct why *w = story_begin();
+	struct sched_event *e;
+
+	switches(w, 10, 1, SUBJECT, 0, false);
+	e = happens(w, 28, SCHED_TIMER, 0, 0, 0);
+	e->value = 0x1000;
+	noted(w, e, (struct stack_note){ .leaf = function });
+	switches(w, 28, 0, OTHER, HOG, true);
+	switches(w, 30, 1, 0, SUBJECT, false);
+	switches(w, 40, 1, SUBJECT, 0, true);
+	sched_tasks__get(w->events.tasks, SUBJECT)->prio = 120;
+	return w;
+}
+
+static void check_kept_off(struct why *w, struct why_question q, const char *want)
+{
+	asked(w, q, 10, 30);
+	says(w, 0, want);
+	why__free(w);
+}
+
+/* An idle CPU is no proof of a quota: the state of the cgroup is, or a refill when it ends. */
+static void test_kept_off_an_idle_cpu(void **state)
+{
+	const char *const unknown =
+		"20ms unknown: it was runnable, but its cgroup had used up its CPU quota, or it "
+		"waited for another reason: see cpu.stat of the cgroup, and record -e "
+		"timer:hrtimer_expire_entry of all tasks (-a)";
+	const char *const throttled =
+		"20ms was throttled: its cgroup had used up its CPU quota (cpu.max)";
+	const char *const idle =
+		"20ms unknown: it was runnable, and its CPU was idle: a rule with run = evidence "
+		"tells whether a CPU quota was used up";
+	const struct why_question no_state = { 0 };
+	struct why *w = runnable_beside_idle("sched_cfs_period_timer");
+
+	w->events.recorded[SCHED_TIMER] = false;
+	check_kept_off(w, no_state, unknown);
+	check_kept_off(runnable_beside_idle(NULL), no_state, unknown);
+	check_kept_off(runnable_beside_idle("tick_nohz_handler"), no_state, idle);
+
+	w = runnable_beside_idle("sched_cfs_period_timer"); /* and still waits beside an idle CPU */
+	check_kept_off(w, no_state, idle);
+	w = runnable_beside_idle("sched_cfs_period_timer");
+	w->events.v[1].time = 30 * MS - 1000;
+	w->events.v[2].time = w->events.v[1].time;
+	asked(w, no_state, 10, 30);
+	says(w, 0, "19ms was throttled: its cgroup had used up its CPU quota (cpu.max)");
+	why__free(w);
+
+	check_kept_off(runnable_beside_idle(NULL), (struct why_question){ .quota = WHY_QUOTA_SET },
+		       throttled);
+	check_kept_off(runnable_beside_idle(NULL),
+		       (struct why_question){ .quota = WHY_QUOTA_HIDDEN }, throttled);
+	check_kept_off(runnable_beside_idle("sched_cfs_period_timer"),
+		       (struct why_question){ .quota = WHY_QUOTA_NONE }, idle);
+}
+
 static void cpu_goes(struct why *w, uint64_t ms, uint32_t cpu, int from, int to)
 {
 	struct sched_event *e = happens(w, ms, SCHED_CPUHP, 0, HOG, 0);
@@ -656,6 +720,7 @@ int main(void)
 		cmocka_unit_test(test_hidden_end),
 		cmocka_unit_test(test_since_the_last_wait),
 		cmocka_unit_test(test_after_a_move),
+		cmocka_unit_test(test_kept_off_an_idle_cpu),
 		cmocka_unit_test(test_cpu_off_line),
 		cmocka_unit_test(test_on_behalf),
 		cmocka_unit_test(test_worker_in_a_chain),

@@ -44,44 +44,58 @@ static const struct why_timer *timer_of(struct why *w, uint64_t address, uint32_
 	return &w->timers[w->n_timers++];
 }
 
-static bool gives_quota(struct why *w, uint32_t event)
+/* What the timers within a wait say about quotas */
+enum quota_refill {
+	REFILL_UNKNOWN, /* they were not recorded, or the names of their functions are unknown */
+	REFILL_NONE,	/* no quota was refilled */
+	REFILL_SEEN,
+};
+
+static enum quota_refill refill_of(struct why *w, uint32_t event)
 {
 	const struct why_timer *t = timer_of(w, w->events.v[event].value, event);
 	const char *name;
 
 	if (!t)
-		return false;
+		return REFILL_UNKNOWN;
 	if (w->collecting)
 		stack_notes__want(&w->notes, t->event);
 	name = stack_notes__of(&w->notes, t->event)->leaf;
-	return name &&
-	       (!strcmp(name, "sched_cfs_period_timer") || !strcmp(name, "sched_cfs_slack_timer"));
+	if (!name)
+		return REFILL_UNKNOWN;
+	return !strcmp(name, "sched_cfs_period_timer") || !strcmp(name, "sched_cfs_slack_timer")
+		       ? REFILL_SEEN
+		       : REFILL_NONE;
 }
 
 /*
- * A task was throttled at the start of @s: when may it have got quota again, and when did it at the
- * latest? These are the first and the last time within @s that the kernel refilled the quota of any
- * cgroup. False: it did not, or that was not recorded.
+ * A task may have been throttled at the start of @s: when may it have got quota again, and when did
+ * it at the latest? These are the first and the last time within @s that the kernel refilled the
+ * quota of any cgroup, set for REFILL_SEEN only.
  */
-static bool why_quota__renewed(struct why *w, const struct task_span *s, uint64_t *ret_first,
-			       uint64_t *ret_last)
+static enum quota_refill why_quota__refill(struct why *w, const struct task_span *s,
+					   uint64_t *ret_first, uint64_t *ret_last)
 {
 	const struct sched_events *e = &w->events;
 	uint64_t first = 0, last = 0;
+	bool unknown = false;
 
 	if (!e->recorded[SCHED_TIMER] || s->to - s->from < WHY_LONG_NS)
-		return false;
+		return REFILL_UNKNOWN;
 	for (size_t i = sched_events__at(e, s->from); i < e->n && e->v[i].time < s->to; i++) {
-		if (e->v[i].kind != SCHED_TIMER || !gives_quota(w, i))
+		enum quota_refill r = e->v[i].kind == SCHED_TIMER ? refill_of(w, i) : REFILL_NONE;
+
+		unknown |= r == REFILL_UNKNOWN;
+		if (r != REFILL_SEEN)
 			continue;
 		first = first ?: e->v[i].time;
 		last = e->v[i].time;
 	}
 	if (!first)
-		return false;
+		return unknown ? REFILL_UNKNOWN : REFILL_NONE;
 	*ret_first = first;
 	*ret_last = last;
-	return true;
+	return REFILL_SEEN;
 }
 
 /* What is known about the quota of @tid from other sources than events */
@@ -274,10 +288,11 @@ static bool queue_walk_next(const struct why *w, uint32_t tid, struct queue_walk
 	return k->from < k->to;
 }
 
-/* The time in which CPUs were idle while the task was in their queues, ns */
-static uint64_t idle_beside(const struct why *w, uint32_t tid, const struct task_span *s)
+/* The time from @from on in which CPUs were idle while the task was in their queues, ns */
+static uint64_t idle_beside(const struct why *w, uint32_t tid, const struct task_span *s,
+			    uint64_t from)
 {
-	struct queue_walk k = queue_walk_begin(w, tid, s, s->from, s->to);
+	struct queue_walk k = queue_walk_begin(w, tid, s, from, s->to);
 	const struct cpu_line *c;
 	uint64_t ns = 0;
 
@@ -288,14 +303,14 @@ static uint64_t idle_beside(const struct why *w, uint32_t tid, const struct task
 	return ns;
 }
 
-/* Is it throttled? Events show no other reason why a normal task does not run on an idle CPU. */
-static bool is_throttled(const struct why *w, uint32_t tid, const struct task_span *s)
+/* Was it kept off a CPU that idled? A quota may do that to a normal task. */
+static bool is_kept_off_idle_cpu(const struct why *w, uint32_t tid, const struct task_span *s)
 {
 	const struct sched_task *t = sched_events__task(&w->events, tid);
 
-	return why_quota__of(w, tid) != WHY_QUOTA_NONE && t && t->prio >= 100 && !s->end_hidden &&
+	return why_quota__of(w, tid) != WHY_QUOTA_NONE && t && t->prio >= 100 &&
 	       s->to < w->events.end && s->to - s->from >= WHY_LONG_NS &&
-	       idle_beside(w, tid, s) >= WHY_LONG_NS;
+	       idle_beside(w, tid, s, s->from) >= WHY_LONG_NS;
 }
 
 static int explain_queued(struct why *w, struct why_node *parent, uint32_t tid,
@@ -317,6 +332,45 @@ static int explain_throttled(struct why *w, struct why_node *parent, uint32_t ti
 	return from >= to || why_tree__add(w->tree, &key, from, to - from) ? 0 : -ENOMEM;
 }
 
+/*
+ * A task was throttled at the start of @s. A refill from @first to @last may have been that of its
+ * own cgroup, or of another.
+ */
+static int explain_refilled(struct why *w, struct why_node *parent, uint32_t tid,
+			    const struct task_span *s, uint64_t first, uint64_t last, uint64_t from,
+			    uint64_t to)
+{
+	if (explain_throttled(w, parent, tid, from, earlier_time(first, to)) ||
+	    why__add_unknown(w, parent, tid, MISSING_QUOTA, later_time(from, first),
+			     earlier_time(last, to)))
+		return -ENOMEM;
+	return last < to ? explain_queued(w, parent, tid, s, later_time(from, last), to) : 0;
+}
+
+/*
+ * It was kept off a CPU that idled. That was a quota if its cgroup is known to have one, or if the
+ * task no longer waited beside an idle CPU once a quota was refilled.
+ */
+static int explain_kept_off(struct why *w, struct why_node *parent, uint32_t tid,
+			    const struct task_span *s, uint64_t from, uint64_t to)
+{
+	uint64_t first, last;
+
+	if (why_quota__of(w, tid) != WHY_QUOTA_UNKNOWN)
+		return explain_throttled(w, parent, tid, from, to);
+	switch (why_quota__refill(w, s, &first, &last)) {
+	case REFILL_UNKNOWN:
+		return why__add_unknown(w, parent, tid, MISSING_QUOTA, from, to);
+	case REFILL_SEEN:
+		if (idle_beside(w, tid, s, last) < WHY_LONG_NS)
+			return explain_refilled(w, parent, tid, s, first, last, from, to);
+		break;
+	default:
+		break;
+	}
+	return explain_queued(w, parent, tid, s, from, to);
+}
+
 /* The stack at the start of the wait shows that its quota was, or may have been, used up. */
 static int explain_quota(struct why *w, struct why_node *parent, uint32_t tid,
 			 const struct task_span *s, enum quota_sign sign, uint64_t from,
@@ -326,17 +380,12 @@ static int explain_quota(struct why *w, struct why_node *parent, uint32_t tid,
 
 	if (sign == QUOTA_MAYBE && why_quota__of(w, tid) == WHY_QUOTA_NONE)
 		return explain_queued(w, parent, tid, s, from, to);
-	if (!why_quota__renewed(w, s, &first, &last)) {
+	if (why_quota__refill(w, s, &first, &last) != REFILL_SEEN) {
 		if (sign == QUOTA_MAYBE && why_quota__of(w, tid) != WHY_QUOTA_SET)
 			return why__add_unknown(w, parent, tid, MISSING_QUOTA, from, to);
 		return explain_throttled(w, parent, tid, from, to);
 	}
-	/* a refill in between may be of its own cgroup, or of another */
-	if (explain_throttled(w, parent, tid, from, earlier_time(first, to)) ||
-	    why__add_unknown(w, parent, tid, MISSING_QUOTA, later_time(from, first),
-			     earlier_time(last, to)))
-		return -ENOMEM;
-	return last < to ? explain_queued(w, parent, tid, s, later_time(from, last), to) : 0;
+	return explain_refilled(w, parent, tid, s, first, last, from, to);
 }
 
 static int explain_runnable(struct why *w, struct why_node *parent, uint32_t tid,
@@ -346,14 +395,14 @@ static int explain_runnable(struct why *w, struct why_node *parent, uint32_t tid
 	uint64_t first, last;
 
 	if (w->collecting) /* resolve the names of timers: its stack may require them */
-		why_quota__renewed(w, s, &first, &last);
+		why_quota__refill(w, s, &first, &last);
 	if (sign != QUOTA_NO_SIGN)
 		return explain_quota(w, parent, tid, s, sign, from, to);
-	if (is_throttled(w, tid, s))
-		return explain_throttled(w, parent, tid, from, to);
+	if (is_kept_off_idle_cpu(w, tid, s))
+		return explain_kept_off(w, parent, tid, s, from, to);
 	/* before 6.18 no stack shows it */
 	if (why_quota__of(w, tid) == WHY_QUOTA_HIDDEN && s->to - s->from >= WHY_LONG_NS &&
-	    (!w->events.recorded[SCHED_TIMER] || why_quota__renewed(w, s, &first, &last)))
+	    why_quota__refill(w, s, &first, &last) != REFILL_NONE)
 		return why__add_unknown(w, parent, tid, MISSING_QUOTA, from, to);
 	return explain_queued(w, parent, tid, s, from, to);
 }

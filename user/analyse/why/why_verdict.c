@@ -38,9 +38,10 @@ static const struct {
 	[MISSING_IDLE] = { "idle", "it was runnable, and its CPU was idle",
 			   "a rule with run = evidence tells whether a CPU quota was used up" },
 	[MISSING_QUOTA] = { "quota",
-			    "it was runnable; by its stack, its cgroup had used up its CPU quota, "
-			    "or others ran first",
-			    "see cpu.stat of the cgroup" },
+			    "it was runnable, but its cgroup had used up its CPU quota, or it "
+			    "waited for another reason",
+			    "see cpu.stat of the cgroup, and record -e timer:hrtimer_expire_entry "
+			    "of all tasks (-a)" },
 	[MISSING_CPU] = { "cpu", "the task that ran on its CPU was not recorded",
 			  "record -e sched:sched_switch of all tasks (-a)" },
 	[MISSING_REQUEST] = { "request",
