@@ -713,6 +713,81 @@ static void test_request_end_lost(void **state)
 	why__free(w);
 }
 
+/* SUBJECT waits for a device that serves the request of OTHER first. */
+static struct why *waits_for_device(void)
+{
+	struct why *w = story_begin();
+
+	request(w, 2, SCHED_RQ_ISSUE, OTHER, 16);
+	switches(w, 3, 0, OTHER, SUBJECT, true);
+	request(w, 10, SCHED_RQ_ISSUE, SUBJECT, 8);
+	switches(w, 10, 0, SUBJECT, 0, true);
+	return w;
+}
+
+static void check_requeued(struct why *w, const char *other)
+{
+	request(w, 25, SCHED_RQ_COMPLETE, 0, 16);
+	request_wakes(w, 30, 8);
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	says(w, 0,
+	     "20ms waited, until a request to device 8:0 completed (sector 8, 0ms in the queue, "
+	     "20ms in the device)");
+	says_below(w, 0, other);
+	says_below(w, 1, "5ms device 8:0 worked for its own requests");
+	why__free(w);
+}
+
+/* A request that the device refuses at first stays that of its sender. */
+static void test_requeued_requests(void **state)
+{
+	const char *const of_other = "15ms device 8:0 worked for ?/3";
+	struct why *w = waits_for_device();
+
+	check_requeued(w, of_other);
+
+	w = waits_for_device(); /* a kernel worker issues it again */
+	request(w, 11, SCHED_RQ_REQUEUE, OTHER, 16);
+	request(w, 12, SCHED_RQ_ISSUE, HOG, 16);
+	check_requeued(w, of_other);
+
+	w = waits_for_device(); /* and inserts it before */
+	request(w, 11, SCHED_RQ_REQUEUE, OTHER, 16);
+	request(w, 12, SCHED_RQ_INSERT, HOG, 16);
+	request(w, 12, SCHED_RQ_ISSUE, HOG, 16);
+	check_requeued(w, of_other);
+
+	w = waits_for_device(); /* it was sent before the recording began */
+	w->events.v[0].value = 24;
+	request(w, 11, SCHED_RQ_REQUEUE, OTHER, 16);
+	request(w, 12, SCHED_RQ_ISSUE, HOG, 16);
+	check_requeued(w, "14ms device 8:0 worked for a task that was not recorded");
+
+	w = waits_for_device(); /* a new request at that sector is of its own sender */
+	request(w, 11, SCHED_RQ_REQUEUE, OTHER, 16);
+	request(w, 12, SCHED_RQ_ISSUE, HOG, 16);
+	request(w, 13, SCHED_RQ_COMPLETE, 0, 16);
+	request(w, 13, SCHED_RQ_INSERT, HOG, 16);
+	request(w, 13, SCHED_RQ_ISSUE, HOG, 16);
+	check_requeued(w, "12ms device 8:0 worked for ?/2");
+}
+
+/* The time in the queue begins when the request was first sent. */
+static void test_requeued_request_of_its_own(void **state)
+{
+	struct why *w = waits_for_device();
+
+	request(w, 11, SCHED_RQ_REQUEUE, HOG, 8);
+	request(w, 22, SCHED_RQ_ISSUE, HOG, 8);
+	request_wakes(w, 30, 8);
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	says(w, 0,
+	     "20ms waited, until a request to device 8:0 completed (sector 8, 12ms in the queue, "
+	     "8ms in the device)");
+	says_below(w, 0, "20ms device 8:0 worked for its own requests");
+	why__free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -733,6 +808,8 @@ int main(void)
 		cmocka_unit_test(test_what_to_record),
 		cmocka_unit_test(test_requests_not_recorded),
 		cmocka_unit_test(test_request_end_lost),
+		cmocka_unit_test(test_requeued_requests),
+		cmocka_unit_test(test_requeued_request_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,6 +37,7 @@ static const struct sched_layout layouts[SCHED_KINDS] = {
 	[SCHED_SOFTIRQ_END] = { "irq:softirq_exit", NULL, "vec" },
 	[SCHED_RQ_INSERT] = { "block:block_rq_insert", NULL, "dev", "sector" },
 	[SCHED_RQ_ISSUE] = { "block:block_rq_issue", NULL, "dev", "sector" },
+	[SCHED_RQ_REQUEUE] = { "block:block_rq_requeue", NULL, "dev", "sector" },
 	[SCHED_RQ_COMPLETE] = { "block:block_rq_complete", NULL, "dev", "sector" },
 	[SCHED_RECLAIM] = { "vmscan:mm_vmscan_direct_reclaim_begin", NULL, "order" },
 	[SCHED_RECLAIM_END] = { "vmscan:mm_vmscan_direct_reclaim_end", NULL, "nr_reclaimed" },

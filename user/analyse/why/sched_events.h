@@ -29,6 +29,7 @@ enum sched_kind {
 	SCHED_SOFTIRQ_END,
 	SCHED_RQ_INSERT, /* a request to device arg, sector value */
 	SCHED_RQ_ISSUE,
+	SCHED_RQ_REQUEUE, /* the device could not take it now */
 	SCHED_RQ_COMPLETE,
 	SCHED_RECLAIM, /* tid begins direct reclaim */
 	SCHED_RECLAIM_END,
@@ -39,7 +40,7 @@ enum sched_kind {
 	SCHED_LOCK,
 	/* interrupts of line arg, or softirqs if prio is 1, ran for value ns until now */
 	SCHED_INTERRUPT,
-	SCHED_CPUHP, /* CPU arg leaves state value on its way to state prio */
+	SCHED_CPUHP,		    /* CPU arg leaves state value on its way to state prio */
 	SCHED_KINDS,		    /* number of tracepoints */
 	SCHED_SAMPLE = SCHED_KINDS, /* tid ran */
 	SCHED_ALIVE,		    /* tid ran, shown by something other than a sample */

@@ -22,6 +22,7 @@ struct device_request {
 	uint64_t sector;
 	uint64_t inserted, issued; /* ns; 0: not seen */
 	uint32_t inserted_by, issued_by;
+	bool requeued; /* it went back to the queue: its sender inserted it, or issued it then */
 	UT_hash_handle hh;
 };
 
@@ -135,6 +136,37 @@ static int explain_served(struct device_past *d, const struct device_request *r,
 	return begin >= time || why_tree__add(d->w->tree, &key, begin, time - begin) ? 0 : -ENOMEM;
 }
 
+static void request_insert(struct device_request *r, const struct sched_event *e)
+{
+	if (!r->requeued) { /* otherwise a worker of the kernel inserts it again */
+		r->inserted = e->time;
+		r->inserted_by = e->tid;
+	}
+	r->issued = 0;
+}
+
+static void request_issue(struct device_request *r, const struct sched_event *e)
+{
+	if (r->issued) /* a new request at this sector, which was not inserted */
+		r->inserted = 0;
+	r->issued = e->time;
+	r->issued_by = e->tid;
+}
+
+/*
+ * The same request is issued once more, maybe by another task. If it was sent before the events
+ * begin, its sender is unknown.
+ */
+static void request_requeue(struct device_request *r, const struct sched_event *e)
+{
+	if (!r->inserted) {
+		r->inserted_by = r->issued ? r->issued_by : 0;
+		r->inserted = r->issued ?: e->time;
+	}
+	r->issued = 0;
+	r->requeued = true;
+}
+
 static int request_feed(struct device_past *d, uint32_t i)
 {
 	const struct sched_event *e = &d->w->events.v[i];
@@ -145,17 +177,17 @@ static int request_feed(struct device_past *d, uint32_t i)
 	if (!r)
 		return -ENOMEM;
 	if (e->kind == SCHED_RQ_INSERT) {
-		r->inserted = e->time;
-		r->inserted_by = e->tid;
-		r->issued = 0;
+		request_insert(r, e);
 	} else if (e->kind == SCHED_RQ_ISSUE) {
-		if (r->issued) /* a new request at this sector, which was not inserted */
-			r->inserted = 0;
-		r->issued = e->time;
-		r->issued_by = e->tid;
-	} else if (time > d->before) {
-		err = explain_served(d, r, time);
-		d->before = time;
+		request_issue(r, e);
+	} else if (e->kind == SCHED_RQ_REQUEUE) {
+		request_requeue(r, e);
+	} else {
+		r->requeued = false;
+		if (time > d->before) {
+			err = explain_served(d, r, time);
+			d->before = time;
+		}
 	}
 	return err;
 }
@@ -163,7 +195,7 @@ static int request_feed(struct device_past *d, uint32_t i)
 static bool is_of_request(const struct sched_event *e, uint32_t dev)
 {
 	return e->arg == dev && (e->kind == SCHED_RQ_INSERT || e->kind == SCHED_RQ_ISSUE ||
-				 e->kind == SCHED_RQ_COMPLETE);
+				 e->kind == SCHED_RQ_REQUEUE || e->kind == SCHED_RQ_COMPLETE);
 }
 
 static void requests_free(struct device_past *d)
