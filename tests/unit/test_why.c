@@ -349,8 +349,10 @@ static void check_behind(const char *comm, uint8_t flags, const char *want)
 	e->arg = 1;
 	e->flags = flags;
 	switches(w, 10, 1, SUBJECT, HOG, false);
-	happens(w, 11, SCHED_SOFTIRQ, 1, HOG, 0)->arg = 3;
-	happens(w, 20, SCHED_SOFTIRQ_END, 1, HOG, 0)->arg = 3;
+	if (!strncmp(comm, "ksoftirqd", 9)) {
+		happens(w, 11, SCHED_SOFTIRQ, 1, HOG, 0)->arg = 3;
+		happens(w, 20, SCHED_SOFTIRQ_END, 1, HOG, 0)->arg = 3;
+	}
 	switches(w, 30, 1, HOG, SUBJECT, true);
 	switches(w, 40, 1, SUBJECT, 0, true);
 	named(w, HOG, comm);
@@ -788,6 +790,74 @@ static void test_requeued_request_of_its_own(void **state)
 	why__free(w);
 }
 
+/* SUBJECT waits for CPU 1 for 20 ms; NET_RX and IRQ 24 interrupt what is there. */
+static struct why *waits_while_interrupted(uint32_t on_cpu)
+{
+	struct why *w = story_begin();
+
+	switches(w, 1, 1, HOG, on_cpu, true);
+	happens(w, 10, SCHED_WAKING, 0, OTHER, SUBJECT)->arg = 1;
+	happens(w, 11, SCHED_SOFTIRQ, 1, on_cpu, 0)->arg = 3;
+	happens(w, 23, SCHED_SOFTIRQ_END, 1, on_cpu, 0)->arg = 3;
+	happens(w, 25, SCHED_IRQ, 1, on_cpu, 0)->arg = 24;
+	happens(w, 27, SCHED_IRQ_END, 1, on_cpu, 0)->arg = 24;
+	switches(w, 30, 1, on_cpu, SUBJECT, false);
+	switches(w, 40, 1, SUBJECT, 0, true);
+	sched_tasks__get(w->events.tasks, SUBJECT)->prio = 120;
+	return w;
+}
+
+/* Interrupts that keep a task off its CPU count neither as the task there, nor as idle time. */
+static void test_interrupted_queue(void **state)
+{
+	const char *const softirq =
+		"12ms waited for CPU 1, which was interrupted by softirq net_rx";
+	const char *const irq = "2ms waited for CPU 1, which was interrupted by IRQ 24";
+	struct why *w = waits_while_interrupted(4);
+	struct why_verdict v = { 0 };
+
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	says(w, 0, softirq);
+	says(w, 1, "6ms waited for CPU 1 behind ?/4 (same priority)");
+	says(w, 2, irq);
+	assert_int_equal(why_verdict__make(&v, w, as_ms), 0);
+	assert_int_equal(v.cause, CAUSE_INTERRUPT);
+	why_verdict__free(&v);
+	why__free(w);
+
+	w = waits_while_interrupted(0);
+	asked(w, (struct why_question){ .quota = WHY_QUOTA_NONE }, 10, 30);
+	says(w, 0, softirq);
+	says(w, 2, irq);
+	assert_int_equal(why__unknown_ns(w), 6 * MS);
+	why__free(w);
+
+	w = waits_while_interrupted(4); /* its softirqs are the work of ksoftirqd */
+	named(w, 4, "ksoftirqd/1");
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	says(w, 0,
+	     "18ms waited for CPU 1 behind ksoftirqd/1/4 (same priority), for softirq net_rx");
+	says(w, 1, irq);
+	why__free(w);
+}
+
+/* A CPU that is busy with an interrupt does not idle: that is no sign of a quota. */
+static void test_interrupted_idle_cpu(void **state)
+{
+	struct why *w = story_begin();
+
+	w->events.recorded[SCHED_TIMER] = false;
+	switches(w, 10, 1, SUBJECT, 0, false);
+	happens(w, 10, SCHED_SOFTIRQ, 1, 0, 0)->arg = 3;
+	happens(w, 30, SCHED_SOFTIRQ_END, 1, 0, 0)->arg = 3;
+	switches(w, 30, 1, 0, SUBJECT, false);
+	switches(w, 40, 1, SUBJECT, 0, true);
+	sched_tasks__get(w->events.tasks, SUBJECT)->prio = 120;
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	says(w, 0, "20ms waited for CPU 1, which was interrupted by softirq net_rx");
+	why__free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -810,6 +880,8 @@ int main(void)
 		cmocka_unit_test(test_request_end_lost),
 		cmocka_unit_test(test_requeued_requests),
 		cmocka_unit_test(test_requeued_request_of_its_own),
+		cmocka_unit_test(test_interrupted_queue),
+		cmocka_unit_test(test_interrupted_idle_cpu),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,10 +17,11 @@
 #define WHY_NODES     100000
 
 enum why_type {
-	WHY_ALL,	 /* the root */
-	WHY_RAN,	 /* tid was on a CPU */
-	WHY_INTERRUPTED, /* tid was on a CPU, interrupted by number (soft: vector) */
-	WHY_QUEUED,	 /* tid was runnable while who was on the CPU */
+	WHY_ALL, /* the root */
+	WHY_RAN, /* tid was on a CPU */
+	/* tid was on a CPU, or waited for CPU cpu - 1, interrupted by number (soft: vector) */
+	WHY_INTERRUPTED,
+	WHY_QUEUED,  /* tid was runnable while who was on the CPU */
 	WHY_RECLAIM, /* tid was on a CPU, in direct reclaim; soft: because of its cgroup's limit */
 	WHY_SPUN,    /* tid was on a CPU, spinning for a kernel lock owned by who; 0: unknown */
 	WHY_THROTTLED, /* tid was runnable, but its cgroup had used up its quota */
@@ -82,7 +83,7 @@ struct why_key {
 	 * waits are sampled
 	 */
 	uint32_t soft;
-	uint32_t pad;
+	uint32_t cpu; /* WHY_INTERRUPTED: 1 + the CPU that it waited for; 0: it was on the CPU */
 };
 
 #define WHY_PRIO_UNKNOWN INT32_MIN

@@ -9,9 +9,8 @@
 #include "analyse/why/why_impl.h"
 #include "common/cleanup.h"
 
-#define IO_WORKER      "iou-wrk-" /* then the tid of the task that owns its ring */
-#define SOFTIRQ_WORKER "ksoftirqd/"
-#define VECTORS	       10
+#define IO_WORKER "iou-wrk-" /* then the tid of the task that owns its ring */
+#define VECTORS	  10
 
 static bool task_begins_with(const struct sched_task *t, const char *name)
 {
@@ -83,12 +82,11 @@ uint32_t why_behalf__of(struct why *w, uint32_t tid, uint64_t time)
 uint32_t why_behalf__softirq(const struct why *w, uint32_t tid, uint32_t cpu, uint64_t from,
 			     uint64_t to)
 {
-	const struct sched_task *t = sched_events__task(&w->events, tid);
 	const struct cpu_line *c = sched_timeline__cpu(&w->timeline, cpu);
 	uint64_t ns[VECTORS] = { 0 };
 	uint32_t most = 0;
 
-	if (!t || !c || !task_begins_with(t, SOFTIRQ_WORKER))
+	if (!c || !why_irq__is_softirqd(w, tid))
 		return 0;
 	for (size_t i = cpu_line__irq_at(c, from); i < c->n_irqs && c->irqs[i].from < to; i++) {
 		const struct irq_run *r = &c->irqs[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Shared by the parts of why. why.c answers the question, why_running.c explains time on a CPU,
- * why_runnable.c waits for a CPU and CPU quotas, why_device.c waits for a device, why_behalf.c for
+ * why_irq.c interrupts, why_runnable.c waits for a CPU and CPU quotas, why_device.c waits for a device, why_behalf.c for
  * whom threads of the kernel work. why_tree.c keeps the tree.
  */
 #ifndef FRBPF_ANALYSE_WHY_WHY_IMPL_H
@@ -59,6 +59,18 @@ uint32_t why__lock_owner(const struct why *w, const struct sched_event *lock);
 int why_running__explain(struct why *w, struct why_node *parent, uint32_t tid,
 			 const struct task_line *l, const struct task_span *s, uint64_t from,
 			 uint64_t to);
+
+/* ---- why_irq.c ---- */
+/* Is it ksoftirqd, the kernel thread for softirqs that became too many? */
+bool why_irq__is_softirqd(const struct why *w, uint32_t tid);
+/* The time of interrupts on a CPU; NULL: none was recorded */
+uint64_t why_irq__ns(const struct cpu_line *c, uint64_t from, uint64_t to);
+/*
+ * Add each interrupt on @c, with parent, tid and cpu of @in; with @but_softirqs only IRQs. *ret is
+ * their time, ns. 0 or -ENOMEM.
+ */
+int why_irq__explain(struct why *w, const struct why_key *in, const struct cpu_line *c,
+		     bool but_softirqs, uint64_t from, uint64_t to, uint64_t *ret);
 
 /* ---- why_device.c ---- */
 /*

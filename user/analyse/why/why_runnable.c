@@ -123,13 +123,17 @@ static uint64_t earlier_time(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* The time in which CPU @c had nothing to do, ns */
 static uint64_t idle_ns(const struct cpu_line *c, uint64_t from, uint64_t to)
 {
 	uint64_t ns = 0;
 
-	for (size_t i = cpu_line__at(c, from); i < c->n && c->v[i].from < to; i++)
-		if (!c->v[i].tid)
-			ns += earlier_time(c->v[i].to, to) - later_time(c->v[i].from, from);
+	for (size_t i = cpu_line__at(c, from); i < c->n && c->v[i].from < to; i++) {
+		uint64_t begin = later_time(c->v[i].from, from), end = earlier_time(c->v[i].to, to);
+
+		if (!c->v[i].tid && begin < end)
+			ns += end - begin - why_irq__ns(c, begin, end);
+	}
 	return ns;
 }
 
@@ -168,13 +172,48 @@ struct queue_place {
 	uint32_t left; /* 1 + the CPU that it had to leave, because that went off line; 0: none */
 };
 
+/*
+ * Explain what kept the task of @queued off its CPU from @from to @to: whoever ran in @r, and the
+ * interrupts meanwhile. The softirqs of ksoftirqd are its own work.
+ */
+static int explain_run(struct why *w, const struct why_key *queued, const struct task_span *s,
+		       const struct cpu_run *r, uint64_t from, uint64_t to)
+{
+	const struct why_key irq = { .parent = queued->parent,
+				     .tid = queued->tid,
+				     .cpu = queued->number + 1 };
+	struct why_node *parent = (struct why_node *)queued->parent, *n;
+	uint32_t tid = queued->tid, cpu = queued->number;
+	struct why_key key = *queued;
+	uint64_t irqs;
+
+	if (r->tid == tid)
+		return why__add_unknown(w, parent, tid, MISSING_HIDDEN, from, to);
+	if (why_irq__explain(w, &irq, sched_timeline__cpu(&w->timeline, cpu),
+			     why_irq__is_softirqd(w, r->tid), from, to, &irqs))
+		return -ENOMEM;
+	if (!r->tid || irqs == to - from)
+		return why__add_unknown(w, parent, tid, MISSING_IDLE, from, to - irqs);
+	key.who = r->tid;
+	key.prio = r->prio;
+	key.sender = why_behalf__of(w, r->tid, from);
+	n = why_tree__add(w->tree, &key, from, to - from - irqs);
+	if (!n)
+		return -ENOMEM;
+	n->own_prio = own_prio(w, tid, s);
+	n->softirq = why_behalf__softirq(w, r->tid, cpu, from, to) ?: n->softirq;
+	if (to - from > WHY_LONG_NS)
+		n->idle_ns += idle_elsewhere(w, cpu, from, to, &n->idle_cpu);
+	return 0;
+}
+
 /* Explain who ran on the CPU of @q from @from to @to. */
 static int explain_on_cpu(struct why *w, struct why_node *parent, uint32_t tid,
 			  const struct task_span *s, struct queue_place q, uint64_t from,
 			  uint64_t to)
 {
 	const struct cpu_line *c = sched_timeline__cpu(&w->timeline, q.cpu);
-	struct why_key key = {
+	const struct why_key key = {
 		.parent = parent, .tid = tid, .type = WHY_QUEUED, .number = q.cpu, .soft = q.left
 	};
 	uint64_t at = from;
@@ -182,29 +221,14 @@ static int explain_on_cpu(struct why *w, struct why_node *parent, uint32_t tid,
 	for (size_t i = c ? cpu_line__at(c, from) : 0; c && i < c->n && c->v[i].from < to; i++) {
 		const struct cpu_run *r = &c->v[i];
 		uint64_t begin = later_time(r->from, at), end = earlier_time(r->to, to);
-		struct why_node *n;
 
 		if (begin >= end)
 			continue;
 		if (begin > at && why__add_unknown(w, parent, tid, MISSING_CPU, at, begin))
 			return -ENOMEM;
-		at = end;
-		if (!r->tid || r->tid == tid) {
-			if (why__add_unknown(w, parent, tid, r->tid ? MISSING_HIDDEN : MISSING_IDLE,
-					     begin, end))
-				return -ENOMEM;
-			continue;
-		}
-		key.who = r->tid;
-		key.prio = r->prio;
-		key.sender = why_behalf__of(w, r->tid, begin);
-		n = why_tree__add(w->tree, &key, begin, end - begin);
-		if (!n)
+		if (explain_run(w, &key, s, r, begin, end))
 			return -ENOMEM;
-		n->own_prio = own_prio(w, tid, s);
-		n->softirq = why_behalf__softirq(w, r->tid, q.cpu, begin, end) ?: n->softirq;
-		if (end - begin > WHY_LONG_NS)
-			n->idle_ns += idle_elsewhere(w, q.cpu, begin, end, &n->idle_cpu);
+		at = end;
 	}
 	return at < to ? why__add_unknown(w, parent, tid, MISSING_CPU, at, to) : 0;
 }

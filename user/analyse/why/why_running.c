@@ -177,21 +177,6 @@ static int explain_spinning(struct why *w, struct why_node *parent, uint32_t tid
 	return !*ret || why_tree__add(w->tree, &key, from, *ret) ? 0 : -ENOMEM;
 }
 
-/* Time of interrupts on a CPU, from @from to @to */
-static uint64_t irqs_within(const struct cpu_line *c, uint64_t from, uint64_t to)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = c ? cpu_line__irq_at(c, from) : 0; c && i < c->n_irqs; i++) {
-		const struct irq_run *r = &c->irqs[i];
-
-		if (r->from >= to)
-			break;
-		sum += (r->to < to ? r->to : to) - (r->from > from ? r->from : from);
-	}
-	return sum;
-}
-
 /* Add the time in reclaim, without interrupts; *ret is the sum. */
 static int explain_reclaim(struct why *w, struct why_node *parent, uint32_t tid,
 			   const struct task_line *l, uint32_t cpu, uint64_t from, uint64_t to,
@@ -207,35 +192,11 @@ static int explain_reclaim(struct why *w, struct why_node *parent, uint32_t tid,
 
 		if (begin >= end)
 			break;
-		ns = end - begin - irqs_within(c, begin, end);
+		ns = end - begin - why_irq__ns(c, begin, end);
 		key.soft = r->cgroup;
 		if (ns && !why_tree__add(w->tree, &key, begin, ns))
 			return -ENOMEM;
 		sum += ns;
-	}
-	*ret = sum;
-	return 0;
-}
-
-/* Add the time of interrupts; *ret is the sum. */
-static int explain_irqs(struct why *w, struct why_node *parent, uint32_t tid, uint32_t cpu,
-			uint64_t from, uint64_t to, uint64_t *ret)
-{
-	const struct cpu_line *c = sched_timeline__cpu(&w->timeline, cpu);
-	struct why_key key = { .parent = parent, .tid = tid, .type = WHY_INTERRUPTED };
-	uint64_t sum = 0;
-
-	for (size_t i = c ? cpu_line__irq_at(c, from) : 0; c && i < c->n_irqs; i++) {
-		const struct irq_run *r = &c->irqs[i];
-		uint64_t begin = r->from > from ? r->from : from, end = r->to < to ? r->to : to;
-
-		if (begin >= end)
-			break;
-		key.number = r->number;
-		key.soft = r->soft;
-		if (!why_tree__add(w->tree, &key, begin, end - begin))
-			return -ENOMEM;
-		sum += end - begin;
 	}
 	*ret = sum;
 	return 0;
@@ -249,13 +210,15 @@ int why_running__explain(struct why *w, struct why_node *parent, uint32_t tid,
 				     .tid = tid,
 				     .type = WHY_RAN,
 				     .sender = why_behalf__of(w, tid, from) };
+	const struct why_key irq = { .parent = parent, .tid = tid };
 	uint64_t lost = sched_timeline__lost(&w->timeline, from, to), left = to - from;
 	uint64_t irqs = 0, reclaim = 0, recorded = 0, sampled = 0;
 	struct why_node *n;
 
 	if (s->end_hidden)
 		return why__add_unknown(w, parent, tid, MISSING_HIDDEN, from, to);
-	if (explain_irqs(w, parent, tid, s->cpu, from, to, &irqs) ||
+	if (why_irq__explain(w, &irq, sched_timeline__cpu(&w->timeline, s->cpu), false, from, to,
+			     &irqs) ||
 	    explain_reclaim(w, parent, tid, l, s->cpu, from, to, &reclaim))
 		return -ENOMEM;
 	left -= irqs + reclaim;

@@ -580,11 +580,13 @@ static int add_waited(struct buf *b, const struct why *w, const struct why_node 
 
 static int add_interrupt(struct buf *b, const struct why_key *k)
 {
-	if (!k->soft && k->number == UINT32_MAX)
+	int err = k->cpu ? buf__printf(b, "waited for CPU %u, which ", k->cpu - 1) : 0;
+
+	if (!err && !k->soft && k->number == UINT32_MAX)
 		return buf__add_str(b, "was interrupted by several IRQs");
-	if (!k->soft)
+	if (!err && !k->soft)
 		return buf__printf(b, "was interrupted by IRQ %u", k->number);
-	return buf__printf(b, "was interrupted by softirq %s", softirq_name(k->number));
+	return err ?: buf__printf(b, "was interrupted by softirq %s", softirq_name(k->number));
 }
 
 int why_verdict__phrase(struct buf *b, const struct why *w, const struct why_node *n,
