@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Completion for bash. What there is to complete, the program says itself: its commands by --help, which prints the table
-# of commands, and options by --help of each command. So it never knows less than the program, nor more.
+# Completion for bash. Commands, options and their values come from --help, shipped rules from the error of `check @`.
 
 _frbpf_commands() {
 	"$1" --help 2>/dev/null | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p'
@@ -20,6 +19,15 @@ _frbpf_rules() {
 	"$1" status 2>/dev/null | sed -n 's/^rule \([^:]*\): .*/\1/p'
 }
 
+_frbpf_shipped() {
+	"$1" check @ 2>&1 | sed -n 's/.* use one of//p'
+}
+
+# The words of "[a|b]" in the usage of a command, or of "[OPTION a|b]".
+_frbpf_choices() { # PROGRAM COMMAND [OPTION]
+	"$1" "$2" --help 2>/dev/null | sed -n "s/^Usage:.*\[${3:+$3 }\([a-z]*|[a-z|]*\)\].*/\1/p" | tr '|' ' '
+}
+
 # The second column of status -x, but for the daemon's own line.
 _frbpf_sessions() {
 	"$1" status -x, 2>/dev/null | sed -n '2,$s/^[^,]*,\([^,]*\),.*/\1/p'
@@ -27,13 +35,13 @@ _frbpf_sessions() {
 
 _frbpf_words() { # PROGRAM COMMAND PREVIOUS
 	case $2:$3 in
-	diff:--sort) echo self total ;;
+	diff:--sort) _frbpf_choices "$1" diff --sort ;;
 	*:--session | dump:-s) [[ $2 == run ]] || _frbpf_sessions "$1" ;;
-	daemon:daemon) echo start stop signal ping ;;
+	daemon:daemon) _frbpf_choices "$1" daemon ;;
 	help:help) _frbpf_commands "$1" ;;
 	mute:--for | check:--live | arm:--if | arm:--for) ;;
 	mute:* | arm:--off) _frbpf_rules "$1" ;;
-	load:* | check:*) echo @latency @disk @memory @crash @network @function @interrupts ;;
+	load:* | check:* | test:test) _frbpf_shipped "$1" ;;
 	why:--* | why:-i) ;;
 	show:* | why:*) echo last && "$1" ls 2>/dev/null | sed 's/ .*//' ;;
 	esac
@@ -52,7 +60,7 @@ _frbpf() {
 	done
 	if [[ $command:$previous == show:--kallsyms ]]; then
 		mapfile -t COMPREPLY < <(compgen -d -- "$word")
-		compopt -o filenames 2>/dev/null # there is none to tell where no completion is under way
+		compopt -o filenames 2>/dev/null # fails outside of a completion
 	elif [[ ! $command ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(_frbpf_commands "$program")" -- "$word")
 	elif [[ $word == -* ]]; then
@@ -62,5 +70,5 @@ _frbpf() {
 	fi
 }
 
-# without a word of ours: names of files
+# Where there is nothing to offer, bash offers names of files.
 complete -o default -F _frbpf frbpf

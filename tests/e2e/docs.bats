@@ -28,10 +28,15 @@ part_of() { # COMMAND PAGE
 	awk -v name="$1" '/^\.It Cm / {inside = $3 == name} /^\.S[hs]/ {inside = 0} inside' "$2"
 }
 
-# Without the options of every command, which the page describes once.
+# Options of --help: x for -x, -long for --long. Without those of every command, which the page describes once.
 options_of() { # COMMAND
-	"$FRBPF" "$1" --help | grep -oE '(^|[ ,])--[a-z-]+' | sed 's/.*--/-/' | sort -u |
-		grep -vxE -e '-(base|config|help)'
+	"$FRBPF" "$1" --help | sed -n 's/^  \(    \)\{0,1\}-/-/p' | sed 's/   *.*//' |
+		grep -oE '(^|[ ,])-(-[a-z-]+|[a-z]\b)' | sed 's/^[ ,]*-//' | sort -u | grep -vxE -e '-(base|config|help)|h'
+}
+
+# Options of the items of a page, likewise.
+options_in() { # PAGE
+	grep '^\.It ' "$1" | grep -oE '\bFl [A-Za-z-]+' | sed 's/^Fl //' | sort -u | grep -vxE -e '-(base|config|help)|h'
 }
 
 # Names on standard input that are nowhere in the text.
@@ -42,7 +47,7 @@ missing_words() { # PAGE
 	done
 }
 
-@test "a page has every command and each of its options" {
+@test "a page has every command and each of its options, and no other" {
 	local command page
 	[[ $(commands | wc -l) -ge 10 ]]
 	[[ ! $(commands | missing docs/frbpf.8 Cm) ]] || fail "missing: $(commands | missing docs/frbpf.8 Cm)"
@@ -52,10 +57,9 @@ missing_words() { # PAGE
 			page=$BATS_TEST_TMPDIR/$command
 			part_of "$command" docs/frbpf.8 >"$page"
 		fi
-		[[ ! $(options_of "$command" | missing "$page" Fl) ]] ||
-			fail "$command lacks $(options_of "$command" | missing "$page" Fl)"
+		same "the options of $command in its page" "$(options_in "$page")" "$(options_of "$command")"
 	done
-	[[ $(options_of dump) == *-session* ]]
+	[[ $(options_of dump) == *-session*s ]]
 	for command in -base -config; do
 		[[ ! $(missing docs/frbpf.8 Fl <<<"$command") ]]
 	done
@@ -220,13 +224,29 @@ complete_words() { # WORDS...: what is offered for the last one
 			<(complete_words frbpf --base "$BASE" "$command" --)
 	done
 	complete_words frbpf bench -- | grep -qx -e --when
-	[[ $(complete_words frbpf load @l) == @latency ]]
 	[[ $(complete_words frbpf help che) == check ]]
-	[[ $(complete_words frbpf daemon sta) == start && ! $(complete_words frbpf daemon start '') ]]
+	same "commands of daemon" "$(complete_words frbpf daemon '' | xargs)" "ping signal start stop"
+	[[ ! $(complete_words frbpf daemon start '') ]]
+	same "what diff sorts by" "$(complete_words frbpf diff --sort '' | xargs)" "self total"
 	[[ ! $(complete_words frbpf check --live '') ]]
 	mkdir "$BATS_TEST_TMPDIR/there"
 	touch "$BATS_TEST_TMPDIR/this"
 	[[ $(complete_words frbpf show --kallsyms "$BATS_TEST_TMPDIR/th") == "$BATS_TEST_TMPDIR/there" ]]
+}
+
+@test "completion, --help, README and manual page name every shipped rules file" {
+	local name
+	# shellcheck source=configs/completion.bash
+	source configs/completion.bash
+	for name in load check test; do
+		same "what $name offers" "$(complete_words frbpf $name @)" "$(basename -s .conf configs/*.conf | sed 's/^/@/' | sort)"
+	done
+	[[ $(complete_words frbpf load @l) == @latency ]]
+	for name in $(complete_words frbpf load @ | grep -vx @quickstart); do
+		[[ $("$FRBPF" load --help) == *"$name"* ]] || fail "load --help lacks $name"
+		grep -qF "[$name](configs/${name#@}.conf)" README.md || fail "README.md lacks $name"
+		grep -qxF ".It Li $name" docs/frbpf.8 || fail "frbpf.8 lacks $name"
+	done
 }
 
 @test "make install puts program, pages and completion in place, and make uninstall takes them away" {
