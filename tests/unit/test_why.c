@@ -600,6 +600,44 @@ static void test_next_of_waits(void **state)
 	next_is(w, (struct why_question){ 0 }, "record -e sched:sched_waking -g of all tasks (-a)");
 }
 
+static void answers(const struct why *w, const struct why_screen *screen, const char *want)
+{
+	struct why_verdict v = { 0 };
+	struct buf b = { 0 };
+
+	assert_int_equal(why_verdict__make(&v, w, as_ms), 0);
+	assert_int_equal(why_text__answer(&b, w, &v, as_ms, screen), 0);
+	assert_string_equal(strstr(b.data, "next: "), want);
+	buf__free(&b);
+	why_verdict__free(&v);
+}
+
+/* All of the tree has points in time, and all functions with their shares. */
+static void test_verbose_tree(void **state)
+{
+	const struct why_screen screen = { WHY_LINES, 0 };
+	struct why *w = story_computes();
+	struct why_node *n;
+
+	happens(w, 1234567, SCHED_SAMPLE, 1, SUBJECT, SUBJECT);
+	switches(w, 1234568, 1, SUBJECT, HOG, true);
+	asked(w, (struct why_question){ 0 }, 1234567, 1234568);
+	n = w->root->child;
+	n->samples = 8;
+	n->functions[0] = (struct why_function){ "main", NULL, 1 };
+	n->functions[2] = (struct why_function){ "_ZN1a1bEv", "write", 6 };
+	why_tree__sort(n);
+	answers(w, NULL,
+		"next: perf report -i 'a b.data' --tid 1 --time 1234.567000,1234.568001\n"
+		" 100.0 %  1ms        1234.567000  computed, mostly in a::b (write); of 8 "
+		"samples "
+		"75 % in a::b (write), 12 % in main\n");
+	answers(w, &screen,
+		"next: perf report -i 'a b.data' --tid 1 --time 1234.567000,1234.568001\n"
+		" 100.0 %  1ms      computed, mostly in a::b (write)\n");
+	why__free(w);
+}
+
 /* What a manifest with this state says about the trigger at 7 ns */
 static struct why_question question_of(const char *state)
 {
@@ -874,6 +912,7 @@ int main(void)
 		cmocka_unit_test(test_next_of_time_on_a_cpu),
 		cmocka_unit_test(test_next_of_limits),
 		cmocka_unit_test(test_next_of_waits),
+		cmocka_unit_test(test_verbose_tree),
 		cmocka_unit_test(test_limits_in_a_manifest),
 		cmocka_unit_test(test_what_to_record),
 		cmocka_unit_test(test_requests_not_recorded),

@@ -236,6 +236,6 @@ const struct command cmd_why = {
 		"      --tid TID       the thread to explain\n"
 		"      --from SECONDS  begin of the interval, in the time of perf script\n"
 		"      --to SECONDS    end of the interval\n"
-		"  -v, --verbose       the whole tree\n"
+		"  -v, --verbose       the whole tree, with points in time and all functions\n"
 		"      --json          everything as JSON\n",
 };

@@ -38,7 +38,7 @@ void why_tree__free(struct why_tree *t);
 /* Find or add the node of @key, and add @ns to it. NULL: out of memory, or more than WHY_NODES. */
 struct why_node *why_tree__add(struct why_tree *t, const struct why_key *key, uint64_t time,
 			       uint64_t ns);
-/* Sort all children, the largest first. */
+/* Sort all children and functions, the largest first. */
 void why_tree__sort(struct why_node *n);
 
 /* Add WHY_UNKNOWN for @missing below @parent, from @from to @to. 0 or -ENOMEM. */

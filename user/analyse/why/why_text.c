@@ -14,6 +14,7 @@ struct tree_text {
 	uint64_t least; /* of a node that is shown */
 	size_t columns; /* 0: lines are not wrapped */
 	size_t lines, most, left_out;
+	bool verbose; /* also points in time, and all functions */
 };
 
 static size_t nodes_below(const struct why_node *n)
@@ -31,6 +32,26 @@ static size_t wrapped_lines(size_t len, size_t columns)
 	return columns && len > columns ? (len + columns - 1) / columns : 1;
 }
 
+/* A point in time as perf script prints it */
+static int add_first_time(struct tree_text *t, const struct why_node *n)
+{
+	return buf__printf(t->b, "%6llu.%06llu  ", (unsigned long long)(n->first / 1000000000),
+			   (unsigned long long)(n->first / 1000 % 1000000));
+}
+
+/* All functions that are kept, with their shares */
+static int add_tree_functions(struct tree_text *t, const struct why_node *n)
+{
+	int err = buf__printf(t->b, "; of %u samples", n->samples);
+
+	for (size_t i = 0; i < WHY_FUNCTIONS && n->functions[i].name && !err; i++) {
+		err = buf__printf(t->b, "%s%.0f %% in ", i ? ", " : " ",
+				  100.0 * n->functions[i].samples / n->samples)
+			      ?: why_verdict__add_function(t->b, &n->functions[i]);
+	}
+	return err;
+}
+
 static int add_tree_node(struct tree_text *t, const struct why_node *n, int depth)
 {
 	const struct why_node *parent = n->key.parent;
@@ -38,13 +59,18 @@ static int add_tree_node(struct tree_text *t, const struct why_node *n, int dept
 	char took[32], name[VERDICT_NAME];
 	int err;
 
-	err = buf__printf(t->b, " %5.1f %%  %-8s %*s", 100.0 * n->ns / t->ns,
-			  t->duration(n->ns, took, sizeof(took)), 2 * depth, "");
+	err = buf__printf(t->b, " %5.1f %%  %-8s ", 100.0 * n->ns / t->ns,
+			  t->duration(n->ns, took, sizeof(took)));
+	if (!err && t->verbose)
+		err = add_first_time(t, n);
+	err = err ?: buf__printf(t->b, "%*s", 2 * depth, "");
 	if (!err && parent && parent->key.tid != n->key.tid)
 		err = buf__printf(t->b, "%s ", why_verdict__name(t->w, n->key.tid, name));
 	err = err ?: why_verdict__phrase(t->b, t->w, n, t->duration);
 	if (!err && n->times > 1)
 		err = buf__printf(t->b, ", %u times", n->times);
+	if (!err && t->verbose && n->key.type == WHY_RAN && n->samples)
+		err = add_tree_functions(t, n);
 	t->lines += wrapped_lines(t->b->len - begin, t->columns);
 	return err ?: buf__add_str(t->b, "\n");
 }
@@ -125,6 +151,7 @@ int why_text__answer(struct buf *b, const struct why *w, const struct why_verdic
 	if (buf__printf(b, "%s\n", v->text.data) || add_wait_call(b, w, &call_len) ||
 	    add_next_line(b, v, &next_len))
 		return -ENOMEM;
+	t.verbose = !screen;
 	if (!screen)
 		return add_tree(&t, 0);
 	t.columns = screen->columns;

@@ -16,8 +16,8 @@ struct why_screen {
 
 /*
  * Append the verdict, and the tree with one line per node. @screen: the nodes with the most time,
- * each at least a percent of it, that leave the rest of the screen to a prompt; NULL: all nodes. 0
- * or -ENOMEM.
+ * each at least a percent of it, that leave the rest of the screen to a prompt; NULL: all nodes,
+ * with the time when each began, and all functions. 0 or -ENOMEM.
  */
 int why_text__answer(struct buf *b, const struct why *w, const struct why_verdict *v,
 		     why_duration_fn duration, const struct why_screen *screen);

@@ -100,8 +100,16 @@ static struct why_node *list_sort(struct why_node *list)
 	return lists_merge(list_sort(list), list_sort(half));
 }
 
+static int compare_function_samples(const void *a, const void *b)
+{
+	const struct why_function *x = a, *y = b;
+
+	return x->samples < y->samples ? 1 : -(x->samples > y->samples);
+}
+
 void why_tree__sort(struct why_node *n)
 {
+	qsort(n->functions, WHY_FUNCTIONS, sizeof(*n->functions), compare_function_samples);
 	n->child = list_sort(n->child);
 	for (struct why_node *c = n->child; c; c = c->next)
 		why_tree__sort(c);

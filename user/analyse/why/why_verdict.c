@@ -425,20 +425,23 @@ static int add_queued(struct buf *b, const struct why *w, const struct why_node 
 	return err ?: why_verdict__add_left(b, n);
 }
 
+int why_verdict__add_function(struct buf *b, const struct why_function *f)
+{
+	int err = add_verdict_function(b, f->name);
+
+	if (!err && f->call && strcmp(f->call, f->name))
+		err = buf__add_str(b, " (") ?: add_verdict_function(b, f->call) ?: buf__add_str(b, ")");
+	return err;
+}
+
 static int add_ran(struct buf *b, const struct why *w, const struct why_node *n)
 {
 	const struct why_function *best = n->functions;
 	int err = buf__add_str(b, "computed");
 
-	for (size_t i = 1; i < WHY_FUNCTIONS; i++)
-		if (n->functions[i].samples > best->samples)
-			best = &n->functions[i];
 	if (err || !best->samples)
 		return err ?: add_behalf(b, w, &n->key);
-	err = buf__add_str(b, ", mostly in ") ?: add_verdict_function(b, best->name);
-	if (!err && best->call && strcmp(best->call, best->name))
-		err = buf__add_str(b, " (") ?: add_verdict_function(b, best->call) ?: buf__add_str(b, ")");
-	return err ?: add_behalf(b, w, &n->key);
+	return buf__add_str(b, ", mostly in ") ?: why_verdict__add_function(b, best) ?: add_behalf(b, w, &n->key);
 }
 
 static int add_stopped(struct buf *b, const struct why *w, const struct why_key *k)

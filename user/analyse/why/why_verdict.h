@@ -55,6 +55,8 @@ const char *why_missing__word(enum why_missing m);
 
 /* "postgres/1234", printable. Returns @buf. */
 const char *why_verdict__name(const struct why *w, uint32_t tid, char buf[static VERDICT_NAME]);
+/* Append "main (clone)": where it ran, demangled and printable. 0 or -ENOMEM. */
+int why_verdict__add_function(struct buf *b, const struct why_function *f);
 /* For a WHY_QUEUED: append which CPU it left because that went off line, if any. 0 or -ENOMEM. */
 int why_verdict__add_left(struct buf *b, const struct why_node *n);
 /*
