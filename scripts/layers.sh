@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Who may include whom in user/, as TAP: one test per folder. Also: no two files share a name, and there are no stray
+# Who may include whom in user/, as TAP: one test per directory. Also: no two files share a name, and there are no stray
 # files at the top of the tree.
-# A folder may use itself and what its line below names, and nothing else; a new folder needs a line.
+# A directory may use itself and what its line below names, and nothing else; a new directory needs a line.
 #
 #	scripts/layers.sh [DIRECTORY]	that has user/; the default is this tree
 set -u
 cd "${1:-$(dirname "$0")/..}" || exit 1
 
-# folder: what it uses. Each line names only folders of lines above it, so there are no cycles.
+# directory: what it uses. Each line names only directories of lines above it, so there are no cycles.
 layers='
 common:
 perfdata: common
@@ -56,15 +56,15 @@ result() { # TITLE COMPLAINTS
 
 failed=0
 all=$(includes)
-for folder in user/*; do
-	folder=${folder#user/}
-	if ! grep -q "^$folder:" <<<"$layers"; then
-		result "layer of user/$folder" "scripts/layers.sh has no line for it"
+for directory in user/*; do
+	directory=${directory#user/}
+	if ! grep -q "^$directory:" <<<"$layers"; then
+		result "layer of user/$directory" "scripts/layers.sh has no line for it"
 		continue
 	fi
-	uses=$(sed -n "s/^$folder: *//p" <<<"$layers")
-	result "user/$folder uses ${uses:-nothing}" "$(awk -v folder="$folder" -v uses=" $uses " '
-		$1 == folder && !index(uses, " " $3 " ") {print $2 ": includes " $3 "/"}' <<<"$all")"
+	uses=$(sed -n "s/^$directory: *//p" <<<"$layers")
+	result "user/$directory uses ${uses:-nothing}" "$(awk -v directory="$directory" -v uses=" $uses " '
+		$1 == directory && !index(uses, " " $3 " ") {print $2 ": includes " $3 "/"}' <<<"$all")"
 done
 result "table without cycles" "$(awk -F: '$1 {
 	split($2, uses, " ")

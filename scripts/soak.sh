@@ -7,7 +7,7 @@
 #	scripts/soak.sh [--seconds N] [--hotplug]
 #
 #	--seconds N	how long (1800)
-#	--hotplug	also take a CPU off line and back, again and again
+#	--hotplug	also take a CPU offline and back, again and again
 #
 # Events are planted one at a time and collected at once. missed: none came in 30 s. unseen: none came, and the kernel
 # hid the switch or wake-up from perf, too, as some do while a thread of PID 1 is current. doubled: two triggers for one

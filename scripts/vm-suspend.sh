@@ -7,7 +7,7 @@
 #	scripts/vm-test.sh -- scripts/vm-suspend.sh
 #
 # With /sys/power/pm_test the kernel does all but the last step, waits 5 s, and comes back: devices and clocks are
-# suspended, all CPUs but the first go off line. The root file system of that machine does not survive this, so the
+# suspended, all CPUs but the first go offline. The root file system of that machine does not survive this, so the
 # programs needed here run from memory.
 set -eu
 programs=(bash cat cp date dirname grep jq ls mkdir sleep sed tail taskset timeout true)
@@ -91,7 +91,7 @@ check_recorded() { # NUMBER
 	if (($1 > 1)); then
 		jq -e 'any(.suspended[]?; .length_ns > 0)' "$manifest" >/dev/null || fail "no suspend in $manifest"
 		jq -e 'any(.sessions[0].cpus[]; .cpu == 1 and .absent_ns > 0 and .incomplete)' "$manifest" >/dev/null ||
-			fail "$manifest does not say that CPU 1 was off line"
+			fail "$manifest does not say that CPU 1 was offline"
 	fi
 }
 

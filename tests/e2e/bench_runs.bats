@@ -19,7 +19,7 @@ load run_helpers
 	(($(summary '[.runs[] | select(.wall_ns < 10000000)] | length') == 0))
 	grep -q ', 3 runs, ' "$OUT/summary.md"
 	# runs without an incident leave only their reports
-	same "folder" "$(cd "$OUT" && echo *)" "junit.xml log summary.json summary.md"
+	same "directory" "$(cd "$OUT" && echo *)" "junit.xml log summary.json summary.md"
 }
 
 @test "--repeat ends with the status of a failing command, and writes no baseline" {

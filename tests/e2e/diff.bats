@@ -241,7 +241,7 @@ switched_out() { # PID
 		([.frames[].symbol] | (index("mix_waits") and index("hrtimer_nanosleep"))))'
 }
 
-@test "dumps of ours: two folders are compared by session, incidents by name" {
+@test "dumps of ours: two directories are compared by session, incidents by name" {
 	need_recording
 	need_btf
 	write_rules

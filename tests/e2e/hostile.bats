@@ -18,7 +18,7 @@ need_their_name() {
 	run -0 frbpf_run "--user=$their_name" --when 'runqlat > 1h' -o "$theirs/p/out" -- \
 		sh -c "mv '$theirs/p' '$theirs/away' && ln -s '$secret' '$theirs/p'"
 	same "owners of the secret" "$(find "$secret" -printf '%U\n' | sort -u)" 0
-	same "owners of the folder" "$(find "$theirs/away/out" -printf '%U\n' | sort -u)" 65534
+	same "owners of the directory" "$(find "$theirs/away/out" -printf '%U\n' | sort -u)" 65534
 	[[ -s $theirs/away/out/summary.json ]]
 }
 
@@ -67,8 +67,8 @@ need_their_name() {
 	local log
 	echo 'of root' >"$secret/notes"
 	as_them ln -s "$secret/notes" "$theirs/log"
-	as_them ln -s "$secret" "$theirs/folder"
-	for log in "$theirs/log" "$theirs/folder/notes" "$theirs/folder/new"; do
+	as_them ln -s "$secret" "$theirs/directory"
+	for log in "$theirs/log" "$theirs/directory/notes" "$theirs/directory/new"; do
 		run -125 frbpf_run --log "$log" --when 'runqlat > 1h' -o "$OUT" -- true
 		[[ $output == *"--log $log: it goes through a link of another user"* ]] || fail "$output"
 	done
@@ -86,19 +86,19 @@ need_their_name() {
 
 @test "files that root names to be written are never reached by a link of another user" {
 	local dump out
-	as_them ln -s "$secret" "$theirs/folder"
+	as_them ln -s "$secret" "$theirs/directory"
 	as_them ln -s "$secret/notes" "$theirs/link"
 	as_them touch "$theirs/file"
-	run -125 frbpf_run --when 'runqlat > 1h' -o "$theirs/folder/out2" -- true
+	run -125 frbpf_run --when 'runqlat > 1h' -o "$theirs/directory/out2" -- true
 	[[ $output == *'it goes through a link of another user'* ]] || fail "$output"
-	run -125 frbpf_run --when 'runqlat > 1h' -o "$theirs/folder/new/out" -- true
+	run -125 frbpf_run --when 'runqlat > 1h' -o "$theirs/directory/new/out" -- true
 	[[ $output == *'it goes through a link of another user'* ]] || fail "$output"
 	run -125 frbpf_run --when 'runqlat > 1h' -o "$theirs/link" -- true
-	run -125 frbpf_bench "${ALONE[@]}" --repeat 5 --when "$NEVER" --save-baseline "$theirs/folder/b" -o "$OUT.b" -- true
+	run -125 frbpf_bench "${ALONE[@]}" --repeat 5 --when "$NEVER" --save-baseline "$theirs/directory/b" -o "$OUT.b" -- true
 	[[ $output == *'it goes through a link of another user'* ]] || fail "$output"
 	run -0 frbpf_run -o "$OUT" -- true
 	dump=$(find "$OUT" -name 'perf.data.*' | head -n 1)
-	for out in folder/all link file; do
+	for out in directory/all link file; do
 		run -1 "$FRBPF" merge -o "$theirs/$out" "$dump"
 		[[ $output == *'it goes through a link of another user'* || $output == *'it exists already'* ]] || fail "$output"
 	done
@@ -116,8 +116,8 @@ need_their_name() {
 	local at
 	echo 'of root' >"$secret/notes"
 	as_them ln -s "$secret/notes" "$theirs/page"
-	as_them ln -s "$secret" "$theirs/folder"
-	for at in "$theirs/page" "$theirs/folder/notes"; do
+	as_them ln -s "$secret" "$theirs/directory"
+	for at in "$theirs/page" "$theirs/directory/notes"; do
 		GITHUB_ACTIONS=true GITHUB_STEP_SUMMARY=$at \
 			run -0 frbpf_run --when 'runqlat > 1h' -o "$OUT.${at##*/}" -- true
 		[[ $output == *"GITHUB_STEP_SUMMARY $at: "* ]] || fail "$output"
@@ -128,7 +128,7 @@ need_their_name() {
 	frbpf dump >/dev/null
 	as_them mkdir "$theirs/cache"
 	as_them ln -s "$secret" "$theirs/cache/[kernel.kallsyms]"
-	for at in "$theirs/folder" "$theirs/folder/" "$theirs/folder/new" "$theirs/cache"; do
+	for at in "$theirs/directory" "$theirs/directory/" "$theirs/directory/new" "$theirs/cache"; do
 		run -1 frbpf show --kallsyms "$at"
 	done
 	same "names in the secret" "$(find "$secret" -mindepth 1 -maxdepth 1 -printf "%f\n" | sort | xargs)" "notes out"

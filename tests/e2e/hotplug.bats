@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# CPUs that go off line and come back while we record. No other suite runs beside this one.
+# CPUs that go offline and come back while we record. No other suite runs beside this one.
 
 # shellcheck disable=SC2154,SC2030,SC2031 # set by bats and the helpers; every test is a subshell
 load helpers
@@ -16,7 +16,7 @@ setup() {
 	cpu=$(lscpu -p=CPU,ONLINE | awk -F, '$2 == "Y" {c = $1} END {print c}')
 	switch=/sys/devices/system/cpu/cpu$cpu/online
 	((cpu > 0)) || skip "needs two CPUs"
-	[[ -w $switch ]] || skip "CPU $cpu cannot be taken off line"
+	[[ -w $switch ]] || skip "CPU $cpu cannot be taken offline"
 	cat >"$RULES" <<-EOF
 		[session-exec]
 		run = -e sched:sched_process_exec -m 1M --overwrite --switch-output -a

@@ -67,7 +67,7 @@ load run_helpers
 	same "signal" "$(summary .command.signal "$OUT.2")" 9
 }
 
-@test "a command that cannot be executed: 127 or 126, one message, and no folder" {
+@test "a command that cannot be executed: 127 or 126, one message, and no directory" {
 	run -127 --separate-stderr frbpf_run --when "$WHEN" -o "$OUT" -- ./not-there
 	same "errors" "$stderr" "frbpf: error: ./not-there: command not found"
 	[[ ! -e $OUT ]]
@@ -353,7 +353,7 @@ refused() { # WANTED ARGUMENTS...
 	run -125 --separate-stderr frbpf_run "$@"
 	[[ $stderr == *"$wanted"* ]] || fail "$stderr"
 	[[ ! $output ]]
-	same "folders" "$(find "$work" -mindepth 1 -maxdepth 1 -type d)" ""
+	same "directories" "$(find "$work" -mindepth 1 -maxdepth 1 -type d)" ""
 	[[ ! -e ran ]]
 }
 
@@ -375,7 +375,7 @@ refused() { # WANTED ARGUMENTS...
 	refused "$RULES:2:8: error: " --rules "$RULES" -- touch ran
 }
 
-@test "an output folder that exists is refused, and stays as it is" {
+@test "an output directory that exists is refused, and stays as it is" {
 	mkdir "$OUT"
 	echo mine >"$OUT/file"
 	run -125 --separate-stderr frbpf_run --when "$WHEN" -o "$OUT" -- touch ran
@@ -386,11 +386,11 @@ refused() { # WANTED ARGUMENTS...
 	[[ ! -e ran && ! -e nowhere ]]
 }
 
-@test "without -o every run has a folder of its own" {
+@test "without -o every run has a directory of its own" {
 	frbpf_run --when 'runqlat > 1h' -- true &
 	frbpf_run --when 'runqlat > 1h' -- true
 	wait $!
-	same "folders" "$(find . -maxdepth 1 -name 'frbpf-2*' -type d | wc -l)" 2
+	same "directories" "$(find . -maxdepth 1 -name 'frbpf-2*' -type d | wc -l)" 2
 }
 
 # --- other recorders, and leftovers
@@ -416,7 +416,7 @@ refused() { # WANTED ARGUMENTS...
 	same "announced" "$(FRBPF_BASE='' "$FRBPF" status --base "$BASE" --json | jq -r .base)" "$BASE"
 }
 
-@test "a run leaves only its folder behind" {
+@test "a run leaves only its directory behind" {
 	need_bpftool
 	local run_pid objects
 	"$FRBPF" run --when "$WHEN" -o "$OUT" -- sh -c 'until [ -e "$1" ]; do sleep 0.2; done' _ "$BATS_TEST_TMPDIR/go" \
@@ -432,7 +432,7 @@ refused() { # WANTED ARGUMENTS...
 	same "processes" "$(daemons_of "$OUT")" ""
 	same "in /run" "$(grep -rlF "$work" /run/frbpf 2>/dev/null)" "" # others may leave their notes meanwhile
 	same "files" "$(find "$work" -mindepth 1 -maxdepth 1)" "$OUT"
-	same "in the folder" "$(cd "$OUT" && find . -maxdepth 1 | sort | tr '\n' ' ')" \
+	same "in the directory" "$(cd "$OUT" && find . -maxdepth 1 | sort | tr '\n' ' ')" \
 		". ./incidents ./junit.xml ./session-cpu ./session-sched ./summary.json ./summary.md "
 }
 

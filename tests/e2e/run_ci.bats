@@ -10,7 +10,7 @@ load run_helpers
 
 # --- privileges
 
-# A place that any user can reach, with the program and a folder of theirs.
+# A place that any user can reach, with the program and a directory of theirs.
 need_unprivileged() {
 	open_dir=$(mktemp -d /tmp/frbpf-test.XXXXXX)
 	chmod 0755 "$open_dir"
@@ -118,7 +118,7 @@ burns() { # PID
 	grep -qE "MMAP2? $burner/.*burn" script.txt || fail "no map of the other user's program"
 }
 
-@test "--user: the command runs as the user who called sudo, and the folder is theirs" {
+@test "--user: the command runs as the user who called sudo, and the directory is theirs" {
 	local name
 	name=$(getent passwd 65534 | cut -d: -f1)
 	[[ $name ]] || skip "no user with uid 65534"

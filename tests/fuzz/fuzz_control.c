@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 
 #include "daemon/control.h"
-#include "fuzz_folder.h"
+#include "fuzz_dir.h"
 
 static unsigned int n_requests;
 
@@ -34,11 +34,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int fd;
 
 	if (!control) {
-		fuzz_folder__open();
-		snprintf(path, sizeof(path), "%s/control", fuzz_folder);
+		fuzz_dir__open();
+		snprintf(path, sizeof(path), "%s/control", fuzz_dir);
 		assert(!control__listen(path, answer, NULL, NULL, &control));
 	}
-	snprintf(path, sizeof(path), "%s/control", fuzz_folder);
+	snprintf(path, sizeof(path), "%s/control", fuzz_dir);
 	fd = connect_to(path);
 	control__process(control);
 	n_requests = 0;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/foreign.h"
-#include "fuzz_folder.h"
+#include "fuzz_dir.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -12,18 +12,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const unsigned int flags[] = { 0, FOREIGN_TRUSTED };
 	char target[4096], path[64];
-	int dir = fuzz_folder__open();
+	int dir = fuzz_dir__open();
 	struct stat st;
 
 	if (!size || size >= sizeof(target) || memchr(data, 0, size))
 		return 0;
 	memcpy(target, data, size);
 	target[size] = '\0';
-	fuzz_folder__write("file", "x", 1);
+	fuzz_dir__write("file", "x", 1);
 	unlinkat(dir, "link", 0);
 	if (symlinkat(target, dir, "link"))
 		return 0;
-	snprintf(path, sizeof(path), "%s/link", fuzz_folder);
+	snprintf(path, sizeof(path), "%s/link", fuzz_dir);
 	for (size_t i = 0; i < 2; i++) {
 		int fd = foreign__find(path, flags[i], &st);
 

@@ -10,7 +10,7 @@
 #include "cmd/cmd.h"
 #include "common/limit.h"
 #include "daemon/confine.h"
-#include "fuzz_folder.h"
+#include "fuzz_dir.h"
 
 /* Replaces the library's function: the fuzzer itself writes files. */
 int confine__reader(const int *keep, size_t n)
@@ -28,7 +28,7 @@ int limit__set(int resource, rlim_t max)
 
 static void run_command(const struct command *cmd, const char *option)
 {
-	char *argv[] = { (char *)cmd->name, (char *)"--base", fuzz_folder, (char *)option, NULL };
+	char *argv[] = { (char *)cmd->name, (char *)"--base", fuzz_dir, (char *)option, NULL };
 
 	optind = 0; /* getopt() begins anew */
 	cmd->run(option ? 4 : 3, argv);
@@ -40,13 +40,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	json_t *json = json_loadb((const char *)data, size, 0, NULL);
-	int dir = fuzz_folder__open();
+	int dir = fuzz_dir__open();
 
 	if (!json) /* the commands would only print an error of jansson */
 		return 0;
 	json_decref(json);
 	mkdirat(dir, "incidents", 0700);
-	fuzz_folder__write("incidents/2026010100000000.json", data, size);
+	fuzz_dir__write("incidents/2026010100000000.json", data, size);
 	if (!freopen("/dev/null", "w", stdout))
 		return 0;
 	run_command(&cmd_show, NULL);

@@ -5,15 +5,15 @@
 #include "common/proc_file.h"
 #include "dump/state/cgroup_state.h"
 #include "sideband/proc_scan.h"
-#include "fuzz_folder.h"
+#include "fuzz_dir.h"
 
 static void read_maps(const uint8_t *data, size_t size)
 {
 	static struct proc_maps maps = { .no_query = true };
 	size_t names = 0;
 
-	fuzz_folder__write("maps", data, size);
-	if (proc_maps__read(&maps, fuzz_folder__open()))
+	fuzz_dir__write("maps", data, size);
+	if (proc_maps__read(&maps, fuzz_dir__open()))
 		return;
 	for (size_t i = 0; i < maps.n; i++) {
 		assert(maps.v[i].name == maps.names.data + names);
@@ -29,10 +29,10 @@ static void read_task(const uint8_t *data, size_t size)
 	char comm[PROC_COMM];
 
 	for (size_t i = 0; i < 2; i++)
-		fuzz_folder__write(names[i], data, size);
-	if (!proc_file__comm(fuzz_folder__open(), comm))
+		fuzz_dir__write(names[i], data, size);
+	if (!proc_file__comm(fuzz_dir__open(), comm))
 		assert(!comm[PROC_COMM - 1]);
-	if (!proc_file__stat(fuzz_folder__open(), &stat))
+	if (!proc_file__stat(fuzz_dir__open(), &stat))
 		assert(stat.born);
 }
 

@@ -12,38 +12,38 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char fuzz_folder[64] = "/dev/shm/frbpf-fuzz.XXXXXX";
+static char fuzz_dir[64] = "/dev/shm/frbpf-fuzz.XXXXXX";
 
-static inline void fuzz_folder__remove(void)
+static inline void fuzz_dir__remove(void)
 {
-	DIR *dir = opendir(fuzz_folder);
+	DIR *dir = opendir(fuzz_dir);
 	struct dirent *e;
 
 	while (dir && (e = readdir(dir)))
 		unlinkat(dirfd(dir), e->d_name, 0);
 	if (dir)
 		closedir(dir);
-	rmdir(fuzz_folder);
+	rmdir(fuzz_dir);
 }
 
 /* Made at the first call, removed at exit. The descriptor is never closed. */
-static inline int fuzz_folder__open(void)
+static inline int fuzz_dir__open(void)
 {
 	static int fd = -1;
 
 	if (fd < 0) {
 		if (access("/dev/shm", W_OK))
-			strcpy(fuzz_folder, "/tmp/frbpf-fuzz.XXXXXX");
-		assert(mkdtemp(fuzz_folder) && !atexit(fuzz_folder__remove));
-		fd = open(fuzz_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+			strcpy(fuzz_dir, "/tmp/frbpf-fuzz.XXXXXX");
+		assert(mkdtemp(fuzz_dir) && !atexit(fuzz_dir__remove));
+		fd = open(fuzz_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	}
 	assert(fd >= 0);
 	return fd;
 }
 
-static inline void fuzz_folder__write(const char *name, const void *data, size_t size)
+static inline void fuzz_dir__write(const char *name, const void *data, size_t size)
 {
-	int fd = openat(fuzz_folder__open(), name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int fd = openat(fuzz_dir__open(), name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	assert(fd >= 0 && write(fd, data, size) == (ssize_t)size);
 	close(fd);
