@@ -89,6 +89,16 @@ record_possible() { # NAME...
 	[[ ${lines[0]} == *"computed, mostly in "*" (clone)"* ]] || fail "$output"
 }
 
+@test "why distinguishes compaction of memory from computing" {
+	need_recording
+	[[ -w /proc/sys/vm/compact_memory ]] || skip "nobody can ask for compaction here"
+	timeout -k 5 60 perf record -q -k CLOCK_MONOTONIC -o a.data -m 8M -a -e sched:sched_switch -e sched:sched_waking \
+		-e compaction:mm_compaction_begin -e compaction:mm_compaction_end -- \
+		sh -c 'echo $$ >tid; echo 1 >/proc/sys/vm/compact_memory' </dev/null 3>&-
+	"$FRBPF" why -i a.data --tid "$(<tid)" --json >answer
+	jq -e '.tree.causes[] | select(.type == "compaction") | .ns > 0' answer || fail "$(<answer)"
+}
+
 # A twentieth of the time, at least: how much it is depends on the machine.
 softirqs_took_time() { # DUMP
 	why_of "$1" "$(<truth)" --json >answer

@@ -896,6 +896,29 @@ static void test_interrupted_idle_cpu(void **state)
 	why__free(w);
 }
 
+/* Compaction of memory is told apart from reclaim, and from computing. */
+static void test_compaction(void **state)
+{
+	struct why *w = story_computes();
+	struct why_verdict v = { 0 };
+
+	happens(w, 10, SCHED_RECLAIM, 1, SUBJECT, 0);
+	happens(w, 12, SCHED_RECLAIM_END, 1, SUBJECT, 0);
+	happens(w, 13, SCHED_COMPACTION, 1, SUBJECT, 0);
+	happens(w, 14, SCHED_RECLAIM_END, 1, SUBJECT, 0); /* its start was lost */
+	happens(w, 28, SCHED_COMPACTION_END, 1, SUBJECT, 0);
+	switches(w, 40, 1, SUBJECT, HOG, true);
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	says(w, 0, "15ms compacted memory, because no free piece was large enough");
+	says(w, 1, "3ms computed");
+	says(w, 2, "2ms reclaimed memory, because the machine had too little free memory");
+	assert_int_equal(why_verdict__make(&v, w, as_ms), 0);
+	assert_int_equal(v.cause, CAUSE_COMPACT);
+	assert_string_equal(v.chain.data, "compaction");
+	why_verdict__free(&v);
+	why__free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -921,6 +944,7 @@ int main(void)
 		cmocka_unit_test(test_requeued_request_of_its_own),
 		cmocka_unit_test(test_interrupted_queue),
 		cmocka_unit_test(test_interrupted_idle_cpu),
+		cmocka_unit_test(test_compaction),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

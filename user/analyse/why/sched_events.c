@@ -43,6 +43,8 @@ static const struct sched_layout layouts[SCHED_KINDS] = {
 	[SCHED_RECLAIM_END] = { "vmscan:mm_vmscan_direct_reclaim_end", NULL, "nr_reclaimed" },
 	[SCHED_CGROUP_RECLAIM] = { "vmscan:mm_vmscan_memcg_reclaim_begin", NULL, "order" },
 	[SCHED_CGROUP_RECLAIM_END] = { "vmscan:mm_vmscan_memcg_reclaim_end", NULL, "nr_reclaimed" },
+	[SCHED_COMPACTION] = { "compaction:mm_compaction_begin", NULL, "sync" },
+	[SCHED_COMPACTION_END] = { "compaction:mm_compaction_end", NULL, "sync" },
 	[SCHED_TIMER] = { "timer:hrtimer_expire_entry", NULL, "hrtimer", "function" },
 	[SCHED_LOCK] = { "frbpf:lock_wait", "owner", "what", "lock", "spun_ns", "own_owner", NULL,
 			 "owner_comm" },

@@ -35,6 +35,8 @@ enum sched_kind {
 	SCHED_RECLAIM_END,
 	SCHED_CGROUP_RECLAIM, /* the same, at the limit of its cgroup */
 	SCHED_CGROUP_RECLAIM_END,
+	SCHED_COMPACTION, /* tid begins to compact memory */
+	SCHED_COMPACTION_END,
 	SCHED_TIMER, /* a kernel timer expires; value: the address of its function */
 	/* tid begins to wait for lock arg at address value, or has spun for it; other owns it */
 	SCHED_LOCK,

@@ -317,7 +317,8 @@ static int feed_interrupt(struct sched_timeline *t, const struct sched_event *e)
 
 static int feed_reclaim(struct sched_timeline *t, const struct sched_event *e)
 {
-	bool begins = e->kind == SCHED_RECLAIM || e->kind == SCHED_CGROUP_RECLAIM;
+	bool begins = e->kind == SCHED_RECLAIM || e->kind == SCHED_CGROUP_RECLAIM ||
+		      e->kind == SCHED_COMPACTION;
 	struct task_line *l = e->tid ? line_of(t, e->tid) : NULL;
 
 	if (!e->tid)
@@ -325,11 +326,10 @@ static int feed_reclaim(struct sched_timeline *t, const struct sched_event *e)
 	if (!l)
 		return -ENOMEM;
 	if (begins) {
-		l->open = (struct reclaim_run){ .from = e->time,
-						.cgroup = e->kind == SCHED_CGROUP_RECLAIM };
+		l->open = (struct reclaim_run){ .from = e->time, .kind = e->kind };
 		return 0;
 	}
-	if (!l->open.from)
+	if (!l->open.from || e->kind != l->open.kind + 1)
 		return 0;
 	if (!ARRAY_HAS_ROOM(l->reclaims, l->n_reclaims, l->reclaims_cap, 16))
 		return -ENOMEM;
@@ -497,6 +497,8 @@ static int feed_event(struct sched_timeline *t, uint32_t i)
 	case SCHED_RECLAIM_END:
 	case SCHED_CGROUP_RECLAIM:
 	case SCHED_CGROUP_RECLAIM_END:
+	case SCHED_COMPACTION:
+	case SCHED_COMPACTION_END:
 		return feed_reclaim(t, e);
 	case SCHED_SAMPLE:
 		return feed_sample(t, i);

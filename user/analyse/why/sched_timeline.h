@@ -35,10 +35,11 @@ struct task_span {
 	bool end_hidden;
 };
 
-/* Direct reclaim by the task */
+/* Direct reclaim, or compaction, by the task */
 struct reclaim_run {
 	uint64_t from, to; /* ns */
-	bool cgroup;	   /* at the limit of its cgroup */
+	/* SCHED_RECLAIM, SCHED_CGROUP_RECLAIM: at the limit of its cgroup; SCHED_COMPACTION */
+	enum sched_kind kind;
 };
 
 /* The task spun for a lock */

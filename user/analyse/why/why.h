@@ -23,7 +23,8 @@ enum why_type {
 	WHY_INTERRUPTED,
 	WHY_QUEUED,  /* tid was runnable while who was on the CPU */
 	WHY_RECLAIM, /* tid was on a CPU, in direct reclaim; soft: because of its cgroup's limit */
-	WHY_SPUN,    /* tid was on a CPU, spinning for a kernel lock owned by who; 0: unknown */
+	WHY_COMPACTED, /* tid was on a CPU, and compacted memory */
+	WHY_SPUN,      /* tid was on a CPU, spinning for a kernel lock owned by who; 0: unknown */
 	WHY_THROTTLED, /* tid was runnable, but its cgroup had used up its quota */
 	WHY_WAITED,    /* tid was blocked, and woken in context, by who */
 	WHY_SERVED,    /* tid waited for device number, which worked for who; 0: not recorded */

@@ -42,6 +42,8 @@ static const struct next_row next_rows[CAUSE_KINDS] = {
 			   "block:block_rq_complete of all tasks (-a)" },
 	[CAUSE_IO_LIMIT] = { false, 0, "{io.limit}", NULL },
 	[CAUSE_RECLAIM] = { false, 0, "{memory.limit}", NULL },
+	[CAUSE_COMPACT] = { false, 0, "/proc/buddyinfo; /sys/kernel/mm/transparent_hugepage/defrag",
+			    NULL },
 	[CAUSE_NETWORK] = { false, 0, "ss -tupin | grep 'pid={pid},'", NULL },
 	[CAUSE_STOPPED] = { true, SCHED_SIGNAL,
 			    "perf script -i {file} --time {span} | grep signal_generate",

@@ -177,13 +177,13 @@ static int explain_spinning(struct why *w, struct why_node *parent, uint32_t tid
 	return !*ret || why_tree__add(w->tree, &key, from, *ret) ? 0 : -ENOMEM;
 }
 
-/* Add the time in reclaim, without interrupts; *ret is the sum. */
+/* Add the time in reclaim and compaction, without interrupts; *ret is the sum. */
 static int explain_reclaim(struct why *w, struct why_node *parent, uint32_t tid,
 			   const struct task_line *l, uint32_t cpu, uint64_t from, uint64_t to,
 			   uint64_t *ret)
 {
 	const struct cpu_line *c = sched_timeline__cpu(&w->timeline, cpu);
-	struct why_key key = { .parent = parent, .tid = tid, .type = WHY_RECLAIM };
+	struct why_key key = { .parent = parent, .tid = tid };
 	uint64_t sum = 0;
 
 	for (size_t i = task_line__reclaim_at(l, from); i < l->n_reclaims; i++) {
@@ -193,7 +193,8 @@ static int explain_reclaim(struct why *w, struct why_node *parent, uint32_t tid,
 		if (begin >= end)
 			break;
 		ns = end - begin - why_irq__ns(c, begin, end);
-		key.soft = r->cgroup;
+		key.type = r->kind == SCHED_COMPACTION ? WHY_COMPACTED : WHY_RECLAIM;
+		key.soft = r->kind == SCHED_CGROUP_RECLAIM;
 		if (ns && !why_tree__add(w->tree, &key, begin, ns))
 			return -ENOMEM;
 		sum += ns;

@@ -197,6 +197,7 @@ static const char *type_word(enum why_type t)
 		[WHY_INTERRUPTED] = "interrupted",
 		[WHY_QUEUED] = "queued",
 		[WHY_RECLAIM] = "reclaim",
+		[WHY_COMPACTED] = "compaction",
 		[WHY_SPUN] = "spun",
 		[WHY_THROTTLED] = "throttled",
 		[WHY_WAITED] = "waited",

@@ -83,6 +83,7 @@ const char *why_cause__word(enum why_cause c)
 		[CAUSE_DEVICE] = "device",	 [CAUSE_NETWORK] = "network",
 		[CAUSE_STOPPED] = "stopped",	 [CAUSE_TASK] = "task",
 		[CAUSE_IO_LIMIT] = "io-limit",	 [CAUSE_RECLAIM] = "reclaim",
+		[CAUSE_COMPACT] = "compaction",
 	};
 
 	return words[c];
@@ -201,6 +202,9 @@ static void end_at(struct why_verdict *v, const struct why *w, const struct why_
 	case WHY_RECLAIM:
 		set_culprit(v, w, CAUSE_RECLAIM, k->tid, n->ns);
 		return;
+	case WHY_COMPACTED:
+		set_culprit(v, w, CAUSE_COMPACT, k->tid, n->ns);
+		return;
 	case WHY_SPUN: /* the owner ran meanwhile */
 		set_culprit(v, w, k->who ? CAUSE_COMPUTED : CAUSE_UNKNOWN, k->who, n->ns);
 		v->missing = k->who ? MISSING_NOTHING : MISSING_OWNER;
@@ -240,6 +244,8 @@ static const char *link_word(const struct why_node *n)
 		return "interrupt";
 	case WHY_RECLAIM:
 		return "reclaim";
+	case WHY_COMPACTED:
+		return "compaction";
 	case WHY_SPUN:
 		return "spun";
 	case WHY_SERVED:
@@ -604,6 +610,8 @@ int why_verdict__phrase(struct buf *b, const struct why *w, const struct why_nod
 		return add_queued(b, w, n);
 	case WHY_RECLAIM:
 		return add_reclaim(b, &n->key);
+	case WHY_COMPACTED:
+		return buf__add_str(b, "compacted memory, because no free piece was large enough");
 	case WHY_SPUN:
 		return add_spun(b, w, &n->key);
 	case WHY_SERVED:

@@ -23,6 +23,7 @@ enum why_cause {
 	CAUSE_DEVICE,	 /* a device that worked for the culprit */
 	CAUSE_IO_LIMIT,	 /* a limit kept the culprit's request from a device */
 	CAUSE_RECLAIM,	 /* the culprit was in direct reclaim */
+	CAUSE_COMPACT,	 /* the culprit compacted memory */
 	CAUSE_NETWORK,	 /* the task waited for the network */
 	CAUSE_STOPPED,	 /* the culprit stopped the subject, or continued it */
 	CAUSE_TASK,	 /* the culprit woke it; what it did before is unknown */
