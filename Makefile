@@ -39,20 +39,20 @@ MAKEFLAGS += --no-print-directory
 endif
 
 , := ,
-# -Og, and names and lines alone for the debugger: compiled in half of the time of -O1 -g. What -Og cannot see to be
-# right it warns of; the build of the same sources with -O2 can.
+# Compiled in half of the time of -O1 -g; the debugger has names and lines, no variables. -Og gives false warnings,
+# disabled here.
 FAST_FLAGS := -Og -g1 -Wno-maybe-uninitialized -Wno-format-truncation -Wno-clobbered
-# With clang, since fuzz targets are linked to the same objects: these also count what is covered. -O0 is compiled in two
-# thirds of the time of gcc's -Og; `make fuzz` has its own build with -O1.
+# Built with clang: fuzz targets are linked to the same objects, which also count coverage. -O0 is compiled in two thirds
+# of the time of gcc's -Og. `make fuzz` has its own build with -O1.
 SAN_OPT   ?= -O0
 SAN_FLAGS := $(if $(SAN),$(SAN_OPT) -g1 -fsanitize=fuzzer-no-link$(,)address$(,)undefined -fno-sanitize-recover=all \
 	     -fno-omit-frame-pointer -Wno-unknown-attributes -Wno-gnu-variable-sized-type-not-at-end)
 
-# Links of tests and fuzz targets, some 300 programs, by lld: with sanitizers in about half of the time of GNU ld. Its
-# build ids are those of GNU ld, since tests look at their own.
+# lld links the tests and fuzz targets, some 300 programs. With sanitizers it takes about half of the time of GNU ld.
+# SHA-1 build ids, as from GNU ld: tests read their own id.
 FAST_LINK := $(if $(shell command -v ld.lld),-fuse-ld=lld -Wl$(,)--build-id=sha1)
 
-# At a fixed address: the tables of the sanitizers have 400,000 relocations, which took half of the start.
+# At a fixed address: relocating the tables of the sanitizers (400,000 entries) took half of the start time.
 SAN_LINK := $(if $(SAN),-no-pie)
 
 CFLAGS   ?= -O2 -g
@@ -142,7 +142,7 @@ $(O)/vmlinux/vmlinux.h:
 	$(Q)mkdir -p $(@D)
 	$(Q)$(BPFTOOL) btf dump file /sys/kernel/btf/vmlinux format c > $@
 
-# The test alone: what it tests, in the library, is compiled as ever.
+# Flags for the test's own file; the library is built as usual.
 $(O)/tests/unit/%: tests/unit/%.c $(LIB)
 	$(call msg,TEST,$@)
 	$(Q)mkdir -p $(@D)
@@ -163,7 +163,7 @@ $(O)/tests/workloads/%: tests/workloads/%.cc
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -Wall -Wextra $< -o $@
 
-# Programs that tests look at files with: built from one source and the modules it names, without libraries.
+# Programs with which tests read files. Each has one source, and is linked to the library of frbpf and nothing else.
 HELPERS := $(patsubst tests/helpers/%.c,$(O)/tests/helpers/%,$(wildcard tests/helpers/*.c))
 
 $(O)/tests/helpers/%: tests/helpers/%.c $(LIB)
@@ -171,7 +171,7 @@ $(O)/tests/helpers/%: tests/helpers/%.c $(LIB)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(SAN_LINK) $< $(LIB) -o $@
 
-# They need SAN=1: the objects that they are linked to count what is covered.
+# They need SAN=1: then the objects that they are linked to count coverage.
 $(O)/tests/fuzz/%: tests/fuzz/%.c $(LIB)
 	$(call msg,FUZZ,$@)
 	$(Q)mkdir -p $(@D)

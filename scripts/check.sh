@@ -14,11 +14,12 @@
 #		SAN_SUITES="a b" names others, SAN_SUITES=all takes all of them
 #	storm	tests/e2e/storm.bats and tests/unit/test_out_of_memory in their long form, an hour: not a part of "everything"
 #
-# What does not look at the kernel is done beside what does: builds, fuzz targets, and unit tests that skip nothing. Of
-# the others, those run three at a time, since they mostly wait, that say "with: others": unit tests in their first
-# comment, end-to-end suites before their "load helpers". Their rules and results are about their own processes, files
-# and cgroups, not about the whole machine. The rest runs before these, one after the other: no other test with BPF
-# programs, rings or faults is beside it. Each suite has its own /run/frbpf.
+# Jobs that do not depend on the kernel run in parallel with the rest: builds, fuzz targets, pure unit tests (those that
+# skip nothing). Suites marked "with: others" run three at a time. All others run alone, before these.
+#
+# The mark stands in the first comment of a unit test, and before "load helpers" in an end-to-end suite. Such a suite
+# mostly waits. Its rules and results are about its own processes, files and cgroups, not about the whole machine. Each
+# suite has its own /run/frbpf.
 #
 # One line per suite, when it is over. The last line is "N passed, N failed, N skipped"; exit status 1 when one failed.
 #

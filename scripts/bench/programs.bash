@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# What benchmarks of BPF programs share: their run time by kernel.bpf_stats_enabled, while a workload runs. Behind
-# lib.bash.
+# What benchmarks of BPF programs share: the run time of programs while a workload runs, by kernel.bpf_stats_enabled.
+# Source it after lib.bash.
 
-# Behind bench_begin: statistics are on until the benchmark ends.
+# Call it after bench_begin. The statistics are on until the benchmark ends.
 programs_begin() {
 	command -v bpftool >/dev/null || fail "needs bpftool"
 	stats_before=$(sysctl -n kernel.bpf_stats_enabled) || fail "this kernel has no statistics of BPF programs"
@@ -12,10 +12,10 @@ programs_begin() {
 	sysctl -q kernel.bpf_stats_enabled=1
 }
 
-# The process whose programs are measured: others load programs, too
+# The process whose programs are measured. Other processes have programs, too.
 measured_pid=''
 
-# id, run time and count of its programs that have run; `all`: or not
+# our_programs [all]: id, run time and count of its programs that have run, or of all.
 our_programs() {
 	cat "/proc/$measured_pid/fdinfo/"* 2>/dev/null | awk '/^prog_id:/ {print $2}' >"$tmp/ours"
 	bpftool -j prog show |
@@ -24,8 +24,9 @@ our_programs() {
 		awk 'FILENAME != "-" {ours[$1]; next} $1 in ours' "$tmp/ours" -
 }
 
-# measure ROW WORKLOAD...: run time of all our programs together, by the runs of the one that runs most often
-# less wake-ups than switches, as many entries as exits: that is the number of switches, or of calls.
+# measure ROW WORKLOAD...: the run time of all our programs together, divided by the number of events. That number is the
+# runs of the program that runs most often. There are fewer wake-ups than switches, so these are switches; there are as
+# many entries as exits, so these are calls.
 measure() {
 	local row=$1
 	shift
@@ -37,7 +38,7 @@ measure() {
 		END {if (most) printf "%.1f\n", t / most}' "$tmp/before" - | notes "$row"
 }
 
-# tool ROW WORKLOAD -- COMMAND...; $warm is what its programs are hit by, where that does not happen by itself
+# tool ROW WORKLOAD -- COMMAND...: measure a tool. $warm is a command that hits its programs, where nothing else does.
 warm=:
 tool() {
 	local row=$1 workload=$2 i
@@ -46,7 +47,7 @@ tool() {
 	progress "$row"
 	background "$@" >"$tmp/tool" 2>&1
 	measured_pid=$!
-	# attached, when its programs have begun to run
+	# it is attached once its programs run
 	for ((i = 0; i < 200; i++)); do
 		$warm >/dev/null 2>&1
 		[[ $(our_programs) ]] && break
@@ -57,13 +58,13 @@ tool() {
 	end "${children[-1]}" INT
 }
 
-# measure_empty ROW WORKLOAD: of those that empty_load() has attached
+# measure_empty ROW WORKLOAD: measure the empty programs that empty_load() has attached.
 measure_empty() {
 	measured_pid=$empty_pid
 	measure "$@"
 }
 
-# empty WORKLOAD TRACEPOINT...
+# empty WORKLOAD TRACEPOINT...: the cost of empty programs.
 empty() {
 	local workload=$1
 	shift
@@ -72,11 +73,11 @@ empty() {
 	empty_detach
 }
 
-# The action of a bpftrace script, as a rule with a cooldown does: counts all, and says something at most once in it
+# The action of a bpftrace script that does what a rule with a cooldown of 10 s does: count all hits, print one.
 # shellcheck disable=SC2034 # for the benchmarks
 limited='@n = count(); if (nsecs - @last >= 10000000000) { @last = nsecs; printf("hit %s %d\n", comm, tid); }'
 
-# measure_rules ROW WORKLOAD: of the recorder, with the rules that come on standard input
+# measure_rules ROW WORKLOAD: measure the recorder with the rules on standard input.
 measure_rules() {
 	progress "$1"
 	recorder_start < <(
@@ -88,7 +89,7 @@ measure_rules() {
 	recorder_stop
 }
 
-# frbpf_rules ROW WORKLOAD N WHEN
+# frbpf_rules ROW WORKLOAD N WHEN: with N rules whose thresholds nothing reaches.
 frbpf_rules() {
 	local i
 	measure_rules "$1" "$2" < <(
@@ -98,8 +99,8 @@ frbpf_rules() {
 	)
 }
 
-# frbpf_hits ROW WORKLOAD N WHEN [CONDITION]: rules without a threshold, and with a cooldown of 10 s, the default; @ in the
-# condition is a number that differs by rule; no dump is made
+# frbpf_hits ROW WORKLOAD N WHEN [CONDITION]: with N rules without a threshold, with the default cooldown of 10 s and
+# without dumps. @ in the condition is the number of the rule.
 frbpf_hits() {
 	local i
 	measure_rules "$1" "$2" < <(

@@ -32,8 +32,8 @@ without() { # CAPABILITY COMMAND...
 	timeout -k 5 120 setpriv --bounding-set "-$1" --inh-caps "-$1" "$FRBPF" "$2" --base "$BASE" "${@:3}" </dev/null 3>&-
 }
 
-# A program of another user, that only he may read, runs before we do, as a file that was mapped: the loader is what was
-# executed. A line to descriptor 7 makes it call a function, which does not return.
+# Start the loader with a program that only its owner can read, before the recorder starts. So the program is a mapped
+# file, not the executable. A line to descriptor 7 makes it call a function that does not return.
 start_victim() {
 	local loader
 	loader=$(ldd "$WORKLOADS/user_func" | grep -o '/[^ ]*ld-[^ ]*')
@@ -59,8 +59,8 @@ start_victim() {
 	EOF
 }
 
-# Its file loses its name, and it is hit, and then sleeps: the function and where it sleeps, as manifests have them, are
-# $user and $waits_in; perf's output has $kernel names of the kernel.
+# Remove the program's file and let it hit the probe, then sleep. Sets $user and $waits_in: the function and the system
+# call that the manifests name. Sets $kernel: how often perf names a function of the kernel.
 hit_victim() {
 	local hit hang
 	rm "$program"
