@@ -342,7 +342,7 @@ record_incident() { # NAME
 	cp -r "$BASE" copy && mv "$BASE" gone && chmod -R a+rX . && chmod 0755 .
 	run -0 "$FRBPF" why "copy/incidents/$name.json"
 	same "why of the copy" "${lines[0]}" "$verdict"
-	# without root the kernel's functions have no names here: the waker is known, the reason is not
+	# without root, and perhaps without kernel_symbols, as the recorder has ended: the waker is known
 	run -0 setpriv --reuid 65534 --clear-groups "$FRBPF" why "copy/incidents/$name.json"
 	[[ ${lines[0]} == *"until woken by its owner cause/$(jq '.culprits[0]' <<<"$truth")"* ]] || fail "$output"
 	# a dump alone has its marker
@@ -456,6 +456,50 @@ explained() { # MANIFEST
 	same "the verdict at the end" "$(jq -r .why.verdict "$BASE/incidents/$name.json")" "$verdict"
 }
 
+has_kernel_symbols() { # MANIFEST
+	jq -e '.kernel_symbols | length > 10' "$1" >/dev/null
+}
+
+# Run a command where neither /proc/kallsyms nor a copy in ~/.debug names functions of the kernel.
+without_kernel_names() {
+	HOME=/nonexistent unshare -m sh -c 'mount --bind /dev/null /proc/kallsyms && exec "$@"' - "$@"
+}
+
+# Names of the kernel's functions in a dump, from perf: ADDRESS NAME
+kernel_names_of() { # DUMP [OPTION...]
+	perf script -i "$1" "${@:2}" -F ip,sym 2>/dev/null | awk '$1 ~ /^ffff[0-9a-f]+$/ {print $1, $2}' | sort -u
+}
+
+@test "the manifest names the kernel's functions, for why and perf on other machines and without root" {
+	need_recording
+	need_btf
+	load_lock_rule
+	chrt -r 1 "$WORKLOADS/cause" lock-sleep >truth 3>&-
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE" | head -n 1)
+	manifest=$BASE/incidents/$name.json
+	wait_until 30 has_kernel_symbols "$manifest" || fail "$(cat "$BASE/output")"
+	frbpf_stop >/dev/null
+	has_kernel_symbols "$manifest" || fail "written again without the symbols"
+	run -0 frbpf why "$name"
+	verdict=${lines[0]}
+	[[ $verdict == *"waited for a futex"*"its own timer"* ]] || fail "$output"
+	frbpf why --json "$name" >here.json
+	cp -r "$BASE" copy && chmod -R a+rX . && chmod 0755 .
+	without_kernel_names "$FRBPF" why --json "copy/incidents/$name.json" >hidden.json
+	same "without kallsyms" "$(<hidden.json)" "$(<here.json)"
+	setpriv --reuid 65534 --clear-groups "$FRBPF" why --json "copy/incidents/$name.json" >user.json
+	same "without root" "$(<user.json)" "$(<here.json)"
+	# perf takes them, too
+	jq -r '.kernel_symbols[]' "$manifest" >kallsyms
+	for dump in "$BASE"/session-*/perf.data."$name"; do
+		kernel_names_of "$dump" >all
+		kernel_names_of "$dump" --kallsyms kallsyms >ours
+		[[ $(wc -l <all) -gt 10 ]] || fail "no kernel functions in $dump"
+		same "names of perf for $dump" "$(diff all ours)" ""
+	done
+}
+
 @test "a task with SCHED_IDLE waits behind all others, though no event says so" {
 	need_recording
 	need_btf
@@ -540,4 +584,26 @@ no_explainers() {
 	grep -q '^Why: .*waited for a futex' out/summary.md || fail "$(cat out/summary.md)"
 	grep -q 'message="[^"]*; why: [^"]*waited for a futex' out/junit.xml || fail "$(cat out/junit.xml)"
 	jq -e '.why.verdict | contains("waited for a futex")' out/incidents/*.json
+}
+
+@test "frbpf run explains all incidents of a rule, also those that are not the worst" {
+	local -a manifests
+	need_recording
+	need_btf
+	cat >two.conf <<-'EOF2'
+		[daemon]
+		merge = 1ms
+		[rule-lock]
+		when     = syscall:futex > 40ms
+		if       = comm == "cause"
+		cooldown = 1ms
+	EOF2
+	run -2 timeout -k 5 60 "$FRBPF" run -o out --rules two.conf -- chrt -r 1 sh -c \
+		"$WORKLOADS/cause lock-sleep; $WORKLOADS/cause lock-sleep; $WORKLOADS/cause lock-sleep"
+	manifests=(out/incidents/*.json)
+	[[ ${#manifests[@]} -ge 2 ]] || fail "$output"
+	for m in "${manifests[@]}"; do
+		jq -e '(.why.verdict | contains("waited for a futex")) and (.kernel_symbols | length > 10)' "$m" ||
+			fail "$(jq .why "$m")"
+	done
 }

@@ -26,7 +26,7 @@
 
 static char base[] = "/tmp/frbpf-test.XXXXXX";
 static struct explainer *explainer;
-static char answered[64];
+static char answered[64], symbols_of[64];
 
 static json_t *read_manifest(int fd, const char *at, const char *name)
 {
@@ -50,13 +50,28 @@ static json_t *explain(const json_t *manifest, const char *at)
 	return json_pack("{s:s}", "verdict", what);
 }
 
-static void note_answer(const char *name, json_t *why, void *arg)
+/* As many symbols as the manifest says, in @symbols. */
+static json_t *find_symbols(const json_t *manifest, const char *at)
 {
-	snprintf(answered, sizeof(answered), "%s %s", name,
-		 json_string_value(json_object_get(why, "verdict")));
+	json_int_t n = json_integer_value(json_object_get(manifest, "symbols"));
+	json_t *list = n ? json_array() : NULL;
+
+	for (json_int_t i = 0; i < n; i++)
+		json_array_append_new(list, json_sprintf("%016llx t name\t[module]", (long long)i));
+	return list;
 }
 
-static void ask_about(const char *name, const char *what)
+static void note_answer(const char *name, enum explainer_part part, json_t *value, void *arg)
+{
+	if (part == EXPLAINER_WHY)
+		snprintf(answered, sizeof(answered), "%s %s", name,
+			 json_string_value(json_object_get(value, "verdict")));
+	else
+		snprintf(symbols_of, sizeof(symbols_of), "%s %zu %s", name, json_array_size(value),
+			 json_string_value(json_array_get(value, 0)));
+}
+
+static void ask_for(const char *name, const char *what, int symbols)
 {
 	char path[128];
 	FILE *f;
@@ -64,9 +79,14 @@ static void ask_about(const char *name, const char *what)
 	snprintf(path, sizeof(path), "%s/incidents/%s.json", base, name);
 	f = fopen(path, "we");
 	assert_non_null(f);
-	fprintf(f, "{\"what\": \"%s\"}", what);
+	fprintf(f, "{\"what\": \"%s\", \"symbols\": %d}", what, symbols);
 	fclose(f);
 	assert_int_equal(explainer__ask(explainer, base, name), 0);
+}
+
+static void ask_about(const char *name, const char *what)
+{
+	ask_for(name, what, 0);
 }
 
 /* Process what comes until there is an answer, or, without @answer, until a worker has started. */
@@ -119,6 +139,23 @@ static void who_hangs_or_dies_is_replaced(void **state)
 	assert_string_equal(answered, "3 good");
 }
 
+/* The symbols come after the answer. Too many are left out: a part of them would give wrong names. */
+static void symbols_of_the_kernel_come_too(void **state)
+{
+	struct pollfd p = { .fd = explainer__fd(explainer), .events = POLLIN };
+
+	ask_for("1", "many", 100000);
+	ask_for("2", "some", 3000);
+	await(true);
+	assert_string_equal(answered, "1 many");
+	while (!symbols_of[0]) {
+		assert_int_equal(poll(&p, 1, WAIT_MS), 1);
+		explainer__process(explainer, note_answer, NULL);
+	}
+	assert_string_equal(answered, "2 some");
+	assert_string_equal(symbols_of, "2 3000 0000000000000000 t name\t[module]");
+}
+
 /* Without an end: how many openers may wait for it. */
 #define STUCK_MAX 8
 
@@ -161,7 +198,7 @@ static void openers_that_hang_are_few(void **state)
 
 static int begin(void **state)
 {
-	static const struct explainer_fns fns = { read_manifest, explain, 1 };
+	static const struct explainer_fns fns = { read_manifest, { explain, find_symbols }, 1 };
 	char path[64];
 
 	assert_non_null(mkdtemp(base));
@@ -188,6 +225,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_explains_has_nothing_before_there_is_a_question),
 		cmocka_unit_test(who_hangs_or_dies_is_replaced),
+		cmocka_unit_test(symbols_of_the_kernel_come_too),
 		cmocka_unit_test(openers_that_hang_are_few),
 	};
 

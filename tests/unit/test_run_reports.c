@@ -499,10 +499,12 @@ static void test_findings(void **state)
 	make_sample(&s);
 	s.incidents[0].why = (char *)"because";
 	s.incidents[0].verdict = json_pack("{s:s}", "cause", "device");
+	s.incidents[0].kernel_symbols = json_pack("[s]", "ffffffff81000000 t schedule");
 	j = findings__json(&s.o);
 	assert_non_null(j);
 	assert_int_equal(report_json(&s.o, &before), 0);
 	json_decref(s.incidents[0].verdict);
+	json_decref(s.incidents[0].kernel_symbols);
 	make_sample(&s);
 	drop_tables(&s);
 	assert_int_equal(findings__take(j, &s.o), 0);
@@ -510,6 +512,7 @@ static void test_findings(void **state)
 	assert_string_equal(before.data, after.data);
 	assert_string_equal(json_string_value(json_object_get(s.incidents[0].verdict, "cause")),
 			    "device");
+	assert_int_equal(json_array_size(s.incidents[0].kernel_symbols), 1);
 	s.incidents[0].triggers = NULL; /* not on the heap */
 	s.incidents[0].files = NULL;
 	s.incidents[0].n_files = 0;
@@ -527,6 +530,7 @@ static void test_false_findings(void **state)
 		"[{\"tables\": [], \"why\": 1, \"verdict\": null}]",
 		"[{\"tables\": [], \"why\": null, \"verdict\": []}]",
 		"[{\"tables\": {}, \"why\": null, \"verdict\": null}]",
+		"[{\"tables\": [], \"why\": null, \"verdict\": null, \"kernel_symbols\": 1}]",
 		"[{\"tables\": [{}], \"why\": null, \"verdict\": null}]",
 		/* a session that the run does not have */
 		("[{\"tables\": [{\"session\": \"x\", \"event\": null, \"stacks\": []}], "

@@ -300,3 +300,39 @@ int replay__frames(struct replay *r, const struct sample *s, struct location *v,
 	*ret_n = n;
 	return err;
 }
+
+size_t replay__kernel_addresses(const struct sample *s, uint64_t *v, size_t max)
+{
+	bool kernel = is_kernel_mode(s->cpumode), first = true, known = true, chain = false;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_ips && n < max; i++) {
+		uint64_t ip = s->ips[i];
+
+		if (ip >= (uint64_t)PERF_CONTEXT_MAX) {
+			known = begin_callchain_part(ip, &kernel);
+			first = true;
+			continue;
+		}
+		if (!known || !ip)
+			continue;
+		if (kernel)
+			v[n++] = first ? ip : ip - 1;
+		first = false;
+		chain = true;
+	}
+	if (!chain && max && s->ip && is_kernel_mode(s->cpumode))
+		v[n++] = s->ip;
+	return n;
+}
+
+const char *replay__kernel_text(const struct replay *r, uint64_t *ret_addr)
+{
+	const struct map *text = &r->kernel.text;
+	const char *name = text->file ? text->file->name + strlen(KERNEL_TEXT) : "";
+
+	if (!name[0] || !text->pgoff)
+		return NULL;
+	*ret_addr = text->pgoff;
+	return name;
+}

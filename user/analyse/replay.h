@@ -45,5 +45,9 @@ int replay__frames(struct replay *r, const struct sample *s, struct location *v,
 		   size_t *ret_n);
 /* Resolve only the sample's own address. 0 or -ENOMEM. */
 int replay__self(struct replay *r, const struct sample *s, struct location *ret);
+/* The kernel's addresses that replay__frames() resolves, at most @max. Returns their number. */
+size_t replay__kernel_addresses(const struct sample *s, uint64_t *v, size_t max);
+/* The symbol by which the file tells where the kernel's text is, such as "_text". NULL: unknown. */
+const char *replay__kernel_text(const struct replay *r, uint64_t *ret_addr);
 
 #endif

@@ -75,8 +75,12 @@ static json_t *explain_manifest(const json_t *manifest, const char *base)
 	return why_incident__verdict(manifest, base, units__format_duration);
 }
 
-const struct explainer_fns cmd_why_explain = { read_own_manifest, explain_manifest,
-					       EXPLAIN_SECONDS };
+const struct explainer_fns cmd_why_explain = {
+	.read = read_own_manifest,
+	.explain = { [EXPLAINER_WHY] = explain_manifest,
+		     [EXPLAINER_KERNEL_SYMBOLS] = why_incident__kernel_symbols },
+	.seconds_max = EXPLAIN_SECONDS,
+};
 
 /* Ask about one task, in all recordings below a path. */
 static int explain_files(const struct why_options *o, struct err *err, struct why **ret)

@@ -129,19 +129,22 @@ static void ask_explainer(struct daemon *d, const struct incident *inc)
 		log_warn("incident %s: cannot explain it: %s", inc->name, strerror(-err));
 }
 
-static void on_why(const char *name, json_t *why, void *arg)
+static void on_explained(const char *name, enum explainer_part part, json_t *value, void *arg)
 {
 	struct daemon *d = arg;
 	struct err err = { 0 };
-	int code = manifest__set_why(&d->base, name, why, &err);
+	int code = part == EXPLAINER_WHY
+			   ? manifest__set_why(&d->base, name, value, &err)
+			   : manifest__set_kernel_symbols(&d->base, name, value, &err);
 
 	if (code && code != -ENOENT)
-		log_warn("incident %s: cannot add the verdict to its manifest: %s", name, err.msg);
+		log_warn("incident %s: cannot add %s to its manifest: %s", name,
+			 part == EXPLAINER_WHY ? "the verdict" : "the kernel's symbols", err.msg);
 }
 
 static void process_explainer(struct daemon *d)
 {
-	explainer__process(d->opts->explainer, on_why, d);
+	explainer__process(d->opts->explainer, on_explained, d);
 	parts__own_explainer(&d->parts, explainer__pids(d->opts->explainer));
 }
 

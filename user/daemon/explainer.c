@@ -25,7 +25,7 @@
 #include "dump/incident/incident.h"
 
 #define TITLE	    "frbpf-why"
-#define ANSWER_MAX  16384     /* bytes of JSON */
+#define ANSWER_MAX  131072    /* bytes of JSON; the socket takes 212992 by default */
 #define SECONDS_MAX 60	      /* of CPU time for one incident */
 #define PAUSE_NS    100000000 /* ns before a worker that failed is replaced */
 #define KILLED_MS   500	      /* ms to wait for a worker that was killed, and for its opener */
@@ -36,14 +36,15 @@ struct question {
 	char name[INCIDENT_NAME_SIZE];
 };
 
-/* Sent by a worker: when it has started, without a name; then with the answer. */
+/* Sent by a worker: when it has started, without a name; then with each part of the answer. */
 struct answer {
 	pid_t pids[EXPLAINER_PIDS];
+	uint32_t part; /* enum explainer_part */
 	char name[INCIDENT_NAME_SIZE];
-	char why[ANSWER_MAX]; /* its length is that of the message */
+	char value[ANSWER_MAX]; /* its length is that of the message */
 };
 
-#define ANSWER_HEAD offsetof(struct answer, why)
+#define ANSWER_HEAD offsetof(struct answer, value)
 
 struct explainer {
 	int sock;
@@ -52,16 +53,18 @@ struct explainer {
 
 static const struct explainer_fns *fns; /* set before the fork, called in the worker */
 
-static void explain_question(int sock, const struct question *q, const json_t *manifest)
+static void explain_part(int sock, const struct question *q, const json_t *manifest,
+			 enum explainer_part part)
 {
 	static struct answer a;
-	json_t *why = fns->explain(manifest, q->base);
-	size_t len = why ? json_dumpb(why, a.why, sizeof(a.why), JSON_COMPACT) : 0;
+	json_t *value = fns->explain[part](manifest, q->base);
+	size_t len = value ? json_dumpb(value, a.value, sizeof(a.value), JSON_COMPACT) : 0;
 
-	json_decref(why);
+	json_decref(value);
 	a.pids[0] = getpid();
+	a.part = part;
 	memcpy(a.name, q->name, sizeof(a.name));
-	if (len && len <= sizeof(a.why) && write(sock, &a, ANSWER_HEAD + len) < 0)
+	if (len && len <= sizeof(a.value) && write(sock, &a, ANSWER_HEAD + len) < 0)
 		_exit(1);
 }
 
@@ -90,8 +93,8 @@ _Noreturn static void run_worker(int sock, int busy)
 	    write(busy, "", 1) != 1)
 		_exit(1);
 	manifest = fns->read(fd, q.base, q.name);
-	if (manifest)
-		explain_question(sock, &q, manifest);
+	for (int i = 0; manifest && i < EXPLAINER_PARTS; i++)
+		explain_part(sock, &q, manifest, i);
 	_exit(0);
 }
 
@@ -280,14 +283,15 @@ void explainer__process(struct explainer *e, explainer_answer_fn fn, void *arg)
 
 	while ((n = channel__receive(e->sock, &a, sizeof(a), NULL, 0, &n_fds, MSG_DONTWAIT)) >=
 	       (ssize_t)ANSWER_HEAD) {
-		json_t *why = NULL;
+		json_t *value = NULL;
 
 		memcpy(e->pids, a.pids, sizeof(e->pids));
 		a.name[sizeof(a.name) - 1] = '\0';
 		if (a.name[0])
-			why = json_loadb(a.why, n - ANSWER_HEAD, JSON_REJECT_DUPLICATES, NULL);
-		if (json_is_object(why))
-			fn(a.name, why, arg);
-		json_decref(why);
+			value = json_loadb(a.value, n - ANSWER_HEAD, JSON_REJECT_DUPLICATES, NULL);
+		if ((a.part == EXPLAINER_WHY && json_is_object(value)) ||
+		    (a.part == EXPLAINER_KERNEL_SYMBOLS && json_is_array(value)))
+			fn(a.name, a.part, value, arg);
+		json_decref(value);
 	}
 }

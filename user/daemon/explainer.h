@@ -13,12 +13,19 @@
 
 struct explainer;
 
-/* Both run in the worker. */
+/* What an explanation adds to the manifest, in the order in which it is found */
+enum explainer_part {
+	EXPLAINER_WHY,		  /* an object */
+	EXPLAINER_KERNEL_SYMBOLS, /* an array */
+	EXPLAINER_PARTS,
+};
+
+/* All run in the worker. */
 struct explainer_fns {
 	/* Read and close the manifest @fd of incident @name below @base. NULL: it is damaged. */
 	json_t *(*read)(int fd, const char *base, const char *name);
-	/* Returns the value of `why` for @manifest. NULL: none. */
-	json_t *(*explain)(const json_t *manifest, const char *base);
+	/* Each returns its part for @manifest. NULL: none. */
+	json_t *(*explain[EXPLAINER_PARTS])(const json_t *manifest, const char *base);
 	int seconds_max; /* for one incident; a worker that takes longer is killed */
 };
 
@@ -42,10 +49,11 @@ const pid_t *explainer__pids(const struct explainer *e);
  */
 int explainer__ask(struct explainer *e, const char *base, const char *name);
 
-/* Called with an answer. @why is borrowed. Its texts come from recordings: do not trust them. */
-typedef void (*explainer_answer_fn)(const char *name, json_t *why, void *arg);
+/* Called with a part. @value is borrowed. Its texts come from recordings: do not trust them. */
+typedef void (*explainer_answer_fn)(const char *name, enum explainer_part part, json_t *value,
+				    void *arg);
 
-/* Call @fn for each answer that has come. Does not block. */
+/* Call @fn for each part that has come. Does not block. */
 void explainer__process(struct explainer *e, explainer_answer_fn fn, void *arg);
 
 #endif

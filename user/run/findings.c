@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/kernel_names.h"
 #include "analyse/why/why_incident.h"
 #include "analyse/why/why_text.h"
+#include "common/clock.h"
 #include "common/json_text.h"
 #include "common/log.h"
 #include "common/printable.h"
@@ -20,7 +22,9 @@
 
 /* Adds the answers of `frbpf why` to the incidents of a run. */
 
-#define INCIDENT_WHY_MAX 10 /* incidents asked about */
+/* CPU time, ns, after which no further incident is asked about; half the limit of the process */
+#define WHY_CPU_NS  (30 * NSEC_PER_SEC)
+#define SYMBOLS_MAX 100 /* incidents that get kernel symbols: at most 12 MB */
 
 struct incident_question {
 	struct run_incident *inc; /* of the outcome */
@@ -43,32 +47,50 @@ static bool incident_is_listed(const struct incident_question *v, size_t n,
 	return false;
 }
 
+/* List @inc, unless it is listed, or @t, its trigger, cannot be explained. Returns the number. */
+static size_t incident_list(struct incident_question *v, size_t n, struct run_incident *inc,
+			    const struct run_trigger *t, const struct base_dir *base)
+{
+	struct incident_question *k = &v[n];
+	struct err err = { 0 };
+
+	if (!t->tid || t->value > t->time || incident_is_listed(v, n, inc))
+		return n;
+	k->inc = inc;
+	k->q = (struct why_question){ .tid = t->tid,
+				      .to = t->time,
+				      .from = t->value ? t->time - t->value : UINT64_MAX };
+	/* on failure, events alone answer */
+	manifest__edit(base, inc->name, read_question, &k->q, &err);
+	return n + 1;
+}
+
 /*
- * List the worst incident of each rule that fired, with what its manifest below @base says. Returns
- * their number.
+ * List the incidents that rules caused, with what their manifests below @base say: first the worst
+ * of each rule, which the reports show. @ret has room for all. Returns their number.
  */
 static size_t incident_why__prepare(struct outcome *o, const struct base_dir *base,
-				    struct incident_question ret[static INCIDENT_WHY_MAX])
+				    struct incident_question *ret)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < o->n_rules && n < INCIDENT_WHY_MAX; i++) {
+	for (size_t i = 0; i < o->n_rules; i++) {
 		const struct run_incident *worst = NULL;
 		const struct run_trigger *t = outcome__worst(o, i, &worst);
-		struct incident_question *k = &ret[n];
-		struct err err = { 0 };
 
-		if (!t || !t->tid || t->value > t->time || incident_is_listed(ret, n, worst))
-			continue;
-		k->inc = &o->incidents[worst - o->incidents];
-		k->q = (struct why_question){ .tid = t->tid,
-					      .to = t->time,
-					      .from = t->value ? t->time - t->value : UINT64_MAX };
-		/* on failure, events alone answer */
-		manifest__edit(base, worst->name, read_question, &k->q, &err);
-		n++;
+		if (t)
+			n = incident_list(ret, n, &o->incidents[worst - o->incidents], t, base);
 	}
+	for (size_t i = 0; i < o->n_incidents; i++)
+		if (o->incidents[i].n_triggers)
+			n = incident_list(ret, n, &o->incidents[i], &o->incidents[i].triggers[0],
+					  base);
 	return n;
+}
+
+static bool has_time_left(void)
+{
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID) < WHY_CPU_NS;
 }
 
 static int explain_incident(const struct outcome *o, const struct incident_question *k,
@@ -107,7 +129,7 @@ static int note_verdict(struct run_incident *inc, const struct why *w)
  */
 static void incident_why__find(const struct outcome *o, const struct incident_question *v, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && has_time_left(); i++) {
 		struct why *w;
 
 		if (why__new(&w))
@@ -116,6 +138,33 @@ static void incident_why__find(const struct outcome *o, const struct incident_qu
 			log_warn("incident %s: out of memory, it is not explained", v[i].inc->name);
 		why__free(w);
 	}
+}
+
+static json_t *incident_symbols(const struct outcome *o, const struct run_incident *inc)
+{
+	struct kernel_names *names = NULL;
+	struct err err = { 0 };
+	char path[PATH_MAX];
+	json_t *ret = NULL;
+	int code = kernel_names__new(&names);
+
+	for (size_t i = 0; i < inc->n_files && !code; i++)
+		if (inc->files[i].path)
+			code = kernel_names__add_file(
+				names, outcome__fd_path(o, inc->files[i].path, path), &err);
+	if (!code)
+		ret = kernel_names__lines(names);
+	kernel_names__free(names);
+	return ret;
+}
+
+/* Set `kernel_symbols` of incidents that have a verdict. Reads the dumps. */
+static void incident_symbols__find(const struct outcome *o, const struct incident_question *v,
+				   size_t n)
+{
+	for (size_t i = 0; i < n && i < SYMBOLS_MAX && has_time_left(); i++)
+		if (v[i].inc->verdict)
+			v[i].inc->kernel_symbols = incident_symbols(o, v[i].inc);
 }
 
 /* hot_stacks.c and why_json__verdict() do not make more */
@@ -167,9 +216,10 @@ json_t *findings__json(const struct outcome *o)
 
 		for (size_t k = 0; k < inc->n_tables; k++)
 			json_array_append_new(tables, table_json(&inc->tables[k]));
-		json_array_append_new(list, json_pack("{s:o, s:o, s:O?}", "tables", tables, "why",
-						      json_text_or_null(inc->why), "verdict",
-						      inc->verdict));
+		json_array_append_new(list, json_pack("{s:o, s:o, s:O?, s:O?}", "tables", tables,
+						      "why", json_text_or_null(inc->why), "verdict",
+						      inc->verdict, "kernel_symbols",
+						      inc->kernel_symbols));
 	}
 	return list;
 }
@@ -313,6 +363,18 @@ static int take_why_verdict(const json_t *o, struct run_incident *inc)
 	return 0;
 }
 
+static int take_kernel_symbols(const json_t *o, struct run_incident *inc)
+{
+	json_t *v = json_object_get(o, "kernel_symbols");
+
+	if (!v || json_is_null(v))
+		return 0;
+	if (!json_is_array(v) || json_dumpb(v, NULL, 0, JSON_COMPACT) > 2 * KERNEL_NAMES_MAX)
+		return -EBADMSG;
+	inc->kernel_symbols = json_incref(v);
+	return 0;
+}
+
 int findings__take(const json_t *j, struct outcome *o)
 {
 	const json_t *v;
@@ -325,7 +387,7 @@ int findings__take(const json_t *j, struct outcome *o)
 		struct run_incident *inc = &o->incidents[i];
 
 		err = err ?: take_tables(v, inc) ?: take_json_text(v, "why", true, &inc->why);
-		err = err ?: take_why_verdict(v, inc);
+		err = err ?: take_why_verdict(v, inc) ?: take_kernel_symbols(v, inc);
 	}
 	return err;
 }
@@ -334,7 +396,7 @@ int findings__take(const json_t *j, struct outcome *o)
 
 struct finding {
 	struct outcome *o;
-	struct incident_question questions[INCIDENT_WHY_MAX];
+	struct incident_question *questions; /* owned */
 	size_t n;
 };
 
@@ -345,6 +407,7 @@ static json_t *find_and_tell(void *arg)
 
 	hot_stacks__find(f->o);
 	incident_why__find(f->o, f->questions, f->n);
+	incident_symbols__find(f->o, f->questions, f->n);
 	return findings__json(f->o);
 }
 
@@ -353,9 +416,14 @@ static void note_verdicts(const struct outcome *o, const struct base_dir *base)
 	for (size_t i = 0; i < o->n_incidents; i++) {
 		const struct run_incident *inc = &o->incidents[i];
 		struct err err = { 0 };
+		int code = 0;
 
-		if (inc->verdict && manifest__set_why(base, inc->name, inc->verdict, &err) &&
-		    err.msg[0])
+		if (inc->verdict)
+			code = manifest__set_why(base, inc->name, inc->verdict, &err);
+		if (!code && inc->kernel_symbols)
+			code = manifest__set_kernel_symbols(base, inc->name, inc->kernel_symbols,
+							    &err);
+		if (code && err.msg[0])
 			log_warn("incident %s: cannot add the verdict to its manifest: %s",
 				 inc->name, err.msg);
 	}
@@ -380,12 +448,15 @@ void findings__find(struct outcome *o, const struct base_dir *base)
 
 	if (!has_findings(o))
 		return;
-	f.n = incident_why__prepare(o, base, f.questions);
+	f.questions = calloc(o->n_incidents ?: 1, sizeof(*f.questions));
+	if (f.questions)
+		f.n = incident_why__prepare(o, base, f.questions);
 	code = reading__run(find_and_tell, &f, SECONDS_MAX, -1, &err, &j);
 	if (!code && findings__take(j, o))
 		code = err_set(&err, -EBADMSG,
 			       "the process that read the recording sent a malformed result");
 	json_decref(j);
+	free(f.questions);
 	note_verdicts(o, base);
 	if (!code)
 		return;

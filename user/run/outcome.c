@@ -137,6 +137,7 @@ void run_incident__free(struct run_incident *inc)
 	free(inc->triggers);
 	free(inc->why);
 	json_decref(inc->verdict);
+	json_decref(inc->kernel_symbols);
 	*inc = (struct run_incident){ 0 };
 }
 

@@ -81,8 +81,9 @@ struct run_incident {
 	uint64_t more_triggers; /* further triggers, only counted */
 	struct run_file *files; /* owned; one per saved session */
 	size_t n_files;
-	char *why; /* what took the subject's time, in one sentence; owned. NULL: unknown */
+	char *why;	 /* what took the subject's time, in one sentence; owned. NULL: unknown */
 	json_t *verdict; /* the same for the manifest; owned. NULL: unknown */
+	json_t *kernel_symbols; /* for the manifest: analyse/kernel_names.h; owned. NULL: none */
 	struct run_stack_table *tables; /* owned; none before hot_stacks__find() */
 	size_t n_tables;
 };
@@ -163,8 +164,7 @@ const struct run_file *run_incident__dump(const struct run_incident *inc);
  * The path of a file in @o's folder, through the open descriptor: the folder's name may have been
  * taken over. Returns @path or @ret.
  */
-const char *outcome__fd_path(const struct outcome *o, const char *path,
-			       char ret[static PATH_MAX]);
+const char *outcome__fd_path(const struct outcome *o, const char *path, char ret[static PATH_MAX]);
 
 /* Frees the contents, not the struct itself. */
 void run_incident__free(struct run_incident *inc);

@@ -8,6 +8,7 @@
 #include "symbols/kernel_symbols.h"
 #include "symbols/module.h"
 #include "symbols/symbols.h"
+#include "symbols/text_symbols.h"
 
 static const char unknown[] = "[unknown]";
 
@@ -32,7 +33,8 @@ struct symbols {
 	uint64_t *expected;
 	size_t n_expected;
 	bool only_expected;
-	struct symbol_table running; /* symbols of the running kernel for these */
+	/* symbols of the running kernel for these; or those of symbols__use_kernel() */
+	struct symbol_table running;
 };
 
 int symbols__new(struct symbols **ret)
@@ -152,6 +154,15 @@ int symbols__expect(struct symbols *s, const struct task_model *tasks,
 		return 0;
 	e = get_module(s, address_kind(map, kernel), map, pid, kernel_maps);
 	return e ? module__want(&e->module, map, addr) : -ENOMEM;
+}
+
+int symbols__use_kernel(struct symbols *s, const struct buf *kallsyms)
+{
+	struct kernel_text text = { 0 };
+	int err = text_symbols__kallsyms(kallsyms, TEXT_SYMBOLS_ANY, &s->running, &text);
+
+	s->only_expected = true;
+	return err ?: symbol_table__finish(&s->running);
 }
 
 int symbols__resolve(struct symbols *s, const struct task_model *tasks,

@@ -8,6 +8,7 @@
 #ifndef FRBPF_SYMBOLS_SYMBOLS_H
 #define FRBPF_SYMBOLS_SYMBOLS_H
 
+#include "common/buf.h"
 #include "symbols/cfi.h"
 #include "symbols/task_model.h"
 #include "symbols/kernel_space.h"
@@ -32,6 +33,12 @@ void symbols__free(struct symbols *s);	/* NULL is legal */
 int symbols__expect(struct symbols *s, const struct task_model *tasks,
 		    const struct kernel_space *kernel_maps, uint32_t pid, uint64_t addr,
 		    bool kernel);
+
+/*
+ * Take the symbols of the kernel and its modules only from @kallsyms, text as that of
+ * /proc/kallsyms, with the recorded addresses. Before any resolve. 0 or -ENOMEM.
+ */
+int symbols__use_kernel(struct symbols *s, const struct buf *kallsyms);
 
 /*
  * Resolve @addr of process @pid, by these maps; @kernel: it is an address of the kernel. The texts

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/kernel_names.h"
 #include "analyse/why/why_impl.h"
 
 #define LOOKS_MAX    (100u << 20) /* events looked at for one question */
@@ -33,6 +34,13 @@ void why__free(struct why *w)
 int why__add_file(struct why *w, const char *path, struct err *err)
 {
 	return sched_events__add_file(&w->events, path, err);
+}
+
+int why__use_kernel_names(struct why *w, const json_t *lines)
+{
+	if (!json_array_size(lines))
+		return 0;
+	return symbols__new(&w->notes.symbols) ?: kernel_names__use(lines, w->notes.symbols);
 }
 
 const struct why_node *why__root(const struct why *w)

@@ -8,6 +8,8 @@
 #ifndef FRBPF_ANALYSE_WHY_WHY_H
 #define FRBPF_ANALYSE_WHY_WHY_H
 
+#include <jansson.h>
+
 #include "analyse/why/sched_events.h"
 #include "analyse/why/stack_notes.h"
 #include "analyse/why/sched_timeline.h"
@@ -163,6 +165,8 @@ void why__free(struct why *w);	/* NULL is legal */
 
 /* Add a recording. Errors are those of sched_events__add_file(). */
 int why__add_file(struct why *w, const char *path, struct err *err);
+/* Take the names of the kernel from @lines, see kernel_names.h. 0 or -ENOMEM. */
+int why__use_kernel_names(struct why *w, const json_t *lines);
 /*
  * Answer the question. -ENODATA: the recordings cannot answer it; -EINVAL: no such interval;
  * message in @err.

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/kernel_names.h"
 #include "analyse/why/why_incident.h"
 #include "analyse/why/why_text.h"
 #include "common/cleanup.h"
@@ -221,7 +222,10 @@ int why_incident__ask(const json_t *manifest, const char *base, struct err *err,
 	if (why__new(&w))
 		return err_set(err, -ENOMEM, "out of memory");
 	question_of_trigger(manifest, t, &q);
-	code = add_dumps(w, manifest, base, err);
+	if (why__use_kernel_names(w, json_object_get(manifest, "kernel_symbols")))
+		code = err_set(err, -ENOMEM, "out of memory");
+	else
+		code = add_dumps(w, manifest, base, err);
 	code = code
 		       ?: why_ask(w, manifest_number(subject, "tid"), time_of(t),
 				  manifest_number(t, "window_ns") ?: manifest_number(t, "value_ns"),
@@ -287,5 +291,24 @@ json_t *why_incident__verdict(const json_t *manifest, const char *base, why_dura
 		ret = why_json__verdict(&v);
 	why_verdict__free(&v);
 	why__free(w);
+	return ret;
+}
+
+json_t *why_incident__kernel_symbols(const json_t *manifest, const char *base)
+{
+	struct kernel_names *n = NULL;
+	struct err err = { 0 };
+	char path[PATH_MAX];
+	json_t *ret = NULL;
+	const json_t *s;
+	size_t i;
+	int code = kernel_names__new(&n);
+
+	json_array_foreach (json_object_get(manifest, "sessions"), i, s)
+		if (!code && find_dump(s, base, path))
+			code = kernel_names__add_file(n, path, &err);
+	if (!code)
+		ret = kernel_names__lines(n);
+	kernel_names__free(n);
 	return ret;
 }

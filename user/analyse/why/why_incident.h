@@ -30,4 +30,10 @@ void why_incident__fill_question(const json_t *manifest, struct why_question *q)
  */
 json_t *why_incident__verdict(const json_t *manifest, const char *base, why_duration_fn duration);
 
+/*
+ * `kernel_symbols` for @manifest, from its dumps and the symbols of this machine: kernel_names.h.
+ * NULL: none.
+ */
+json_t *why_incident__kernel_symbols(const json_t *manifest, const char *base);
+
 #endif

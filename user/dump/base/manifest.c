@@ -400,6 +400,19 @@ int manifest__set_why(const struct base_dir *base, const char *name, json_t *why
 	return code > 0 ? 0 : code;
 }
 
+static int edit_kernel_symbols(json_t *manifest, void *lines)
+{
+	return json_object_set(manifest, "kernel_symbols", lines) ? -ENOMEM : 1;
+}
+
+int manifest__set_kernel_symbols(const struct base_dir *base, const char *name, json_t *lines,
+				 struct err *err)
+{
+	int code = manifest__edit(base, name, edit_kernel_symbols, lines, err);
+
+	return code > 0 ? 0 : code;
+}
+
 /* Copy how pending events ended to the triggers of @manifest, which are in the same order. */
 static int keep_ends(json_t *manifest, const json_t *old, const char *list)
 {
@@ -419,13 +432,15 @@ static int keep_ends(json_t *manifest, const json_t *old, const char *list)
 /* Keep what was added to a manifest after it was first written. 0 or -ENOMEM. */
 static int keep_added(json_t *manifest, const struct base_dir *base, const struct incident *inc)
 {
+	static const char *const members[] = { "why", "kernel_symbols" };
 	json_t *old = inc->listed ? manifest__load(base, inc->name) : NULL;
-	json_t *list = json_object_get(old, "suppressed"), *why = json_object_get(old, "why");
+	json_t *list = json_object_get(old, "suppressed"), *v;
 	int err = json_object_set_new(manifest, "suppressed",
 				      json_is_array(list) ? json_incref(list) : json_array());
 
-	if (!err && why)
-		err = json_object_set(manifest, "why", why);
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+		if (!err && (v = json_object_get(old, members[i])))
+			err = json_object_set(manifest, members[i], v);
 	err = err ?: keep_ends(manifest, old, "triggers") ?: keep_ends(manifest, old, "merged");
 	json_decref(old);
 	return err ? -ENOMEM : 0;

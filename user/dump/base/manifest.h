@@ -13,7 +13,7 @@
 #include "dump/incident/incident.h"
 
 #define MANIFEST_SCHEMA 1
-#define MANIFEST_MAX    (16 << 20) /* bytes; ours are far smaller */
+#define MANIFEST_MAX	(16 << 20) /* bytes; ours are far smaller */
 
 /*
  * Write the draft of the manifest of a FROZEN incident: everything except the results of its
@@ -61,6 +61,10 @@ int manifest__edit(const struct base_dir *base, const char *name, manifest_edit_
  * borrowed. Errors as above.
  */
 int manifest__set_why(const struct base_dir *base, const char *name, json_t *why, struct err *err);
+
+/* The same for `kernel_symbols`, see analyse/kernel_names.h. */
+int manifest__set_kernel_symbols(const struct base_dir *base, const char *name, json_t *lines,
+				 struct err *err);
 
 /*
  * Set in the manifest of incident @name what of its rule @rule was suppressed until the rule fired

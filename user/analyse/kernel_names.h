@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Names of the kernel functions in recordings, as lines of kallsyms: "ADDRESS t NAME [MODULE]".
+ * They are kept in the manifest, so that stacks have the same names on other machines, without
+ * root, and after the kernel was replaced. They have only functions at addresses of these
+ * recordings: other addresses get wrong names. Life: new, add files, take the lines, free.
+ */
+#ifndef FRBPF_ANALYSE_KERNEL_NAMES_H
+#define FRBPF_ANALYSE_KERNEL_NAMES_H
+
+#include <jansson.h>
+
+#include "common/err.h"
+#include "symbols/symbols.h"
+
+#define KERNEL_NAMES_MAX (120 << 10) /* bytes of all lines */
+
+struct kernel_names;
+
+int kernel_names__new(struct kernel_names **ret); /* -ENOMEM */
+void kernel_names__free(struct kernel_names *n);  /* NULL is legal */
+
+/*
+ * Look up all kernel addresses in the stacks of the recording @path, and those of the functions of
+ * its timers, with the symbols of this machine. 0 or negative errno, message in @err.
+ */
+int kernel_names__add_file(struct kernel_names *n, const char *path, struct err *err);
+/*
+ * All lines: an array of strings, owned by the caller. NULL: there are none, they take more than
+ * KERNEL_NAMES_MAX, or out of memory.
+ */
+json_t *kernel_names__lines(const struct kernel_names *n);
+
+/* Take the names of the kernel from such @lines. Before any resolve. 0 or -ENOMEM. */
+int kernel_names__use(const json_t *lines, struct symbols *s);
+
+#endif
