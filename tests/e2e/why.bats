@@ -471,6 +471,7 @@ kernel_names_of() { # DUMP [OPTION...]
 }
 
 @test "the manifest names the kernel's functions, for why and perf on other machines and without root" {
+	local all_but_paths="del(.next)"
 	need_recording
 	need_btf
 	load_lock_rule
@@ -484,12 +485,28 @@ kernel_names_of() { # DUMP [OPTION...]
 	run -0 frbpf why "$name"
 	verdict=${lines[0]}
 	[[ $verdict == *"waited for a futex"*"its own timer"* ]] || fail "$output"
-	frbpf why --json "$name" >here.json
+	frbpf why --json "$name" | jq "$all_but_paths" >here.json
 	cp -r "$BASE" copy && chmod -R a+rX . && chmod 0755 .
-	without_kernel_names "$FRBPF" why --json "copy/incidents/$name.json" >hidden.json
+	without_kernel_names "$FRBPF" why --json "copy/incidents/$name.json" | jq "$all_but_paths" >hidden.json
 	same "without kallsyms" "$(<hidden.json)" "$(<here.json)"
-	setpriv --reuid 65534 --clear-groups "$FRBPF" why --json "copy/incidents/$name.json" >user.json
+	setpriv --reuid 65534 --clear-groups "$FRBPF" why --json "copy/incidents/$name.json" | jq "$all_but_paths" >user.json
 	same "without root" "$(<user.json)" "$(<here.json)"
+	# also if only the dump and the manifest were copied
+	mkdir flat && cp "$manifest" "$BASE/session-evidence/perf.data.$name" flat && mv "$BASE" gone && chmod -R a+rX flat
+	for what in "flat/$name.json" "flat/perf.data.$name"; do
+		setpriv --reuid 65534 --clear-groups "$FRBPF" why --json "$what" | jq "$all_but_paths" >user.json
+		same "of $what" "$(<user.json)" "$(<here.json)"
+	done
+	# without them the stored verdict is told
+	jq 'del(.kernel_symbols)' "gone/incidents/$name.json" >"flat/$name.json"
+	run -0 without_kernel_names "$FRBPF" why "flat/$name.json"
+	same "first line" "${lines[0]}" "stored verdict: $verdict"
+	[[ ${lines[1]} == "Here the kernel's functions have no names"* && ${lines[2]} == *" % of "* ]] || fail "$output"
+	without_kernel_names "$FRBPF" why --json "flat/$name.json" |
+		jq -e --arg v "$verdict" '.stored.verdict == $v and .verdict != $v' || fail "no stored verdict as JSON"
+	run -0 "$FRBPF" why "flat/$name.json"
+	same "where they have names" "${lines[0]}" "$verdict"
+	mv gone "$BASE"
 	# perf takes them, too
 	jq -r '.kernel_symbols[]' "$manifest" >kallsyms
 	for dump in "$BASE"/session-*/perf.data."$name"; do
@@ -498,6 +515,74 @@ kernel_names_of() { # DUMP [OPTION...]
 		[[ $(wc -l <all) -gt 10 ]] || fail "no kernel functions in $dump"
 		same "names of perf for $dump" "$(diff all ours)" ""
 	done
+}
+
+# why fails, but tells what the manifest knows.
+expect_known() { # INCIDENT REASON
+	run -1 --separate-stderr frbpf why "$1"
+	[[ $stderr == *"$2"* ]] || fail "$stderr"
+	[[ $output == *"fired by rule lock: syscall:futex > 40ms"*"value"*"subject    cause (pid "* ]] || fail "$output"
+	run -1 --separate-stderr frbpf why --json "$1"
+	jq -e --arg r "$2" '.schema == 1 and .cause == "unknown" and (.verdict | contains($r)) and .trigger.rule == "lock"' <<<"$output" ||
+		fail "$output"
+}
+
+@test "an incident without its dumps: why says what is known all the same" {
+	need_recording
+	need_btf
+	load_lock_rule
+	chrt -r 1 "$WORKLOADS/cause" lock-sleep >truth 3>&-
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE" | head -n 1)
+	wait_until 30 explained "$BASE/incidents/$name.json" || fail "$(cat "$BASE/output")"
+	frbpf_stop >/dev/null
+	run -0 frbpf why "$name"
+	verdict=${lines[0]}
+	rm "$BASE"/session-*/perf.data."$name"
+	expect_known "$name" "the incident's dumps are gone"
+	same "the stored verdict" "$(jq -r .stored.verdict <<<"$output")" "$verdict"
+	run -1 --separate-stderr frbpf why "$name"
+	same "the first line" "${lines[0]}" "stored verdict: $verdict"
+	# a recorder that was killed before it could explain it
+	jq 'del(.why)' "$BASE/incidents/$name.json" >m && mv m "$BASE/incidents/$name.json"
+	expect_known "$name" "the incident's dumps are gone"
+	jq -e '.stored == null' <<<"$output" || fail "$output"
+}
+
+@test "an incident whose window began after the wait: what was not recorded is unknown, the rest is told" {
+	need_recording
+	need_btf
+	cat >"$RULES" <<-'EOF2'
+		[rule-lock]
+		when     = syscall:futex > 40ms
+		if       = comm == "cause"
+		pre      = 20ms
+	EOF2
+	frbpf_load >/dev/null
+	chrt -r 1 "$WORKLOADS/cause" lock-sleep >truth 3>&-
+	wait_for_incident "$BASE" 1
+	frbpf_stop >/dev/null
+	run -0 frbpf why
+	[[ ${lines[0]} == *"unknown: the recording begins later"* ]] || fail "$output"
+	[[ $output == *"waited for a futex in main (futex), until woken by cause/$(jq '.culprits[0]' truth)"*"its own timer"* ]] || fail "$output"
+	frbpf why --json | jq -e '.missing == "before" and .unknown_ns < .of_ns and .of_ns > 40000000'
+}
+
+@test "an incident whose dump lacks the events: why says which, and what is known all the same" {
+	need_recording
+	need_btf
+	cat >"$RULES" <<-'EOF2'
+		[session-poor]
+		run = -e cpu-clock -F 99 -g --overwrite --switch-output
+		[rule-lock]
+		when = syscall:futex > 40ms
+		if   = comm == "cause"
+	EOF2
+	frbpf_load >/dev/null
+	chrt -r 1 "$WORKLOADS/cause" lock-sleep >truth 3>&-
+	wait_for_incident "$BASE" 1
+	frbpf_stop >/dev/null
+	expect_known last "no sched:sched_switch was recorded; record -e sched:sched_switch"
 }
 
 @test "a task with SCHED_IDLE waits behind all others, though no event says so" {

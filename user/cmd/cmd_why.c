@@ -10,11 +10,14 @@
 #include "analyse/why/why_text.h"
 #include "cmd/cmd.h"
 #include "cmd/incidents.h"
+#include "cmd/json_fields.h"
 #include "cmd/operand.h"
+#include "cmd/show_trigger.h"
 #include "common/log.h"
 #include "common/printable.h"
 #include "rules/units.h"
 
+#define STORED_LINES	4   /* what print_stored() takes of a screen, with a long verdict */
 #define EXPLAIN_SECONDS 300 /* for an incident of the daemon: the machine may be busy */
 
 struct why_options {
@@ -106,9 +109,12 @@ static int explain_files(const struct why_options *o, struct err *err, struct wh
 	return 0;
 }
 
-/* Ask about an incident. If that fails for a dump, ask about the trigger in its marker. */
+/*
+ * Ask about an incident. If that fails for a dump, ask about the trigger in its marker.
+ * *ret_manifest: its manifest, owned by the caller, also on failure; NULL: none was found.
+ */
 static int ask_incident(const struct location_hint *hint, const char *what, struct err *err,
-			struct why **ret)
+			struct why **ret, json_t **ret_manifest)
 {
 	struct incident_operand o = { 0 };
 	int code = incident_operand__find(hint, what, INCIDENT_LAST_FIRED, err, &o);
@@ -118,11 +124,64 @@ static int ask_incident(const struct location_hint *hint, const char *what, stru
 	code = code ?: why_incident__ask(o.manifest, o.base, err, ret);
 	if (code && what && incident_operand__is_dump(what))
 		code = why_incident__ask_dump(what, err, ret);
+	*ret_manifest = json_incref(o.manifest);
 	incident_operand__free(&o);
 	return code;
 }
 
-static int print_answer(const struct why_options *o, const struct why *w)
+/* The verdict in the manifest, from when it was recorded; NULL: none, or it says nothing. */
+static json_t *stored_why(const json_t *manifest)
+{
+	json_t *why = json_object_get(manifest, "why");
+
+	return num(why, "of_ns") && str(why, "verdict")[0] ? why : NULL;
+}
+
+/* Without answer: print what the manifest knows. @reason: why there is none. */
+static void print_known(const struct why_options *o, json_t *manifest, const char *reason)
+{
+	json_t *trigger = json_array_get(json_object_get(manifest, "triggers"), 0), *j, *stored;
+
+	if (o->json) {
+		j = json_pack("{s:i, s:s, s:s, s:n, s:s, s:s, s:O?, s:O?}", "schema", 1, "verdict",
+			      reason, "cause", "unknown", "culprit", "chain", "unknown", "missing",
+			      "evidence", "stored", stored_why(manifest), "trigger", trigger);
+		if (j && !json_dumpf(j, stdout, JSON_INDENT(2)))
+			putchar('\n');
+		json_decref(j);
+		return;
+	}
+	cmd_make_printable(manifest);
+	stored = stored_why(manifest);
+	if (stored)
+		printf("stored verdict: %s\n", str(stored, "verdict"));
+	if (trigger)
+		show_trigger__print(trigger, "fired");
+}
+
+/*
+ * Where the kernel's functions have no names here: print the verdict in the manifest first, or add
+ * it to @j.
+ */
+static void print_stored(const struct why *w, const struct why_verdict *v, json_t *manifest,
+			 struct why_screen *screen, json_t *j)
+{
+	json_t *stored = stored_why(manifest);
+
+	if (!stored || !why__lacks_kernel_names(w) || !strcmp(str(stored, "verdict"), v->text.data))
+		return;
+	if (j) {
+		json_object_set(j, "stored", stored);
+		return;
+	}
+	cmd_make_printable(stored);
+	printf("stored verdict: %s\n", str(stored, "verdict"));
+	printf("Here the kernel's functions have no names, so that this remains:\n");
+	screen->lines -= screen->lines > STORED_LINES ? STORED_LINES : 0;
+}
+
+/* @manifest: of the incident; NULL: none. */
+static int print_answer(struct why_options *o, const struct why *w, json_t *manifest)
 {
 	struct why_verdict v = { 0 };
 	struct buf b = { 0 };
@@ -131,9 +190,11 @@ static int print_answer(const struct why_options *o, const struct why *w)
 
 	if (!err && o->json) {
 		j = why_json__new(w, &v);
+		print_stored(w, &v, manifest, NULL, j);
 		err = j && !json_dumpf(j, stdout, JSON_INDENT(2)) ? 0 : -ENOMEM;
 		putchar('\n');
 	} else if (!err) {
+		print_stored(w, &v, manifest, &o->screen, NULL);
 		err = why_text__answer(&b, w, &v, units__format_duration,
 				       o->verbose ? NULL : &o->screen);
 		if (!err)
@@ -202,6 +263,7 @@ static int run_why(int argc, char **argv)
 	struct location_hint hint = { 0 };
 	struct why_options o = { .screen = screen_of_output() };
 	struct err err = { 0 };
+	json_t *manifest = NULL;
 	struct why *w = NULL;
 	enum cmd_parse p;
 	int opt;
@@ -215,13 +277,18 @@ static int run_why(int argc, char **argv)
 	if (check_options(&o, argc - optind))
 		return EXIT_FAILED;
 	opt = o.input ? explain_files(&o, &err, &w)
-		      : ask_incident(&hint, optind < argc ? argv[optind] : NULL, &err, &w);
+		      : ask_incident(&hint, optind < argc ? argv[optind] : NULL, &err, &w,
+				     &manifest);
 	if (opt) {
 		log_error("%s", make_printable(err.msg));
-		return EXIT_FAILED;
+		if (manifest)
+			print_known(&o, manifest, err.msg);
+		opt = EXIT_FAILED;
+	} else {
+		opt = print_answer(&o, w, manifest);
 	}
-	opt = print_answer(&o, w);
 	why__free(w);
+	json_decref(manifest);
 	return opt;
 }
 

@@ -161,14 +161,43 @@ out:
 	return m;
 }
 
+/* Take a dump in the folder of the manifest @path for the first that cannot be read at its place. */
+static void find_beside(const char *path, const json_t *m)
+{
+	const char *slash = strrchr(path, '/');
+	char here[2 * PATH_MAX];
+	json_t *s;
+	size_t i;
+
+	json_array_foreach (json_object_get(m, "sessions"), i, s) {
+		const char *file = json_string_value(json_object_get(s, "file"));
+		const char *last = file ? strrchr(file, '/') : NULL;
+
+		if (!last || access(file, R_OK) == 0)
+			continue;
+		snprintf(here, sizeof(here), "%.*s%s", slash ? (int)(slash - path) : 1,
+			 slash ? path : ".", last);
+		if (access(here, F_OK))
+			continue;
+		json_object_set_new(s, "file", json_string(here));
+		json_object_del(s, "gone");
+		return;
+	}
+}
+
 json_t *incidents__read_manifest(const char *path, const char *dir, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	json_t *m;
 
-	if (fd >= 0)
-		return incidents__parse_manifest(fd, path, dir, err);
-	err_set(err, -errno, "%s: %s", path, strerror(errno));
-	return NULL;
+	if (fd < 0) {
+		err_set(err, -errno, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	m = incidents__parse_manifest(fd, path, dir, err);
+	if (m)
+		find_beside(path, m);
+	return m;
 }
 
 const json_t *incidents__trigger(const json_t *manifest)

@@ -28,7 +28,10 @@ void incidents__free(struct incidents *v);
 json_t *incidents__manifest(const struct incidents *v, size_t i, struct err *err);
 /* The same for the open manifest @fd, which is closed; @path: its name, for messages. */
 json_t *incidents__parse_manifest(int fd, const char *path, const char *dir, struct err *err);
-/* The same for the manifest @path, which is or was in @dir. */
+/*
+ * The same for the manifest @path, which is or was in @dir. A dump beside it counts as that of the
+ * first session whose file cannot be read: they were copied together.
+ */
 json_t *incidents__read_manifest(const char *path, const char *dir, struct err *err);
 
 /*

@@ -8,6 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/incidents.h"
 #include "cmd/operand.h"
+#include "common/dump_name.h"
 #include "common/log.h"
 
 /* BASE for BASE/incidents/TIME.json; "." or ".." if the path has no folders. */
@@ -65,6 +66,19 @@ static int find_manifest(const char *path, struct err *err, struct incident_oper
 	return ret->manifest ? 0 : -EINVAL;
 }
 
+/* The manifest that was copied to the folder of the dump @path */
+static int find_manifest_beside(const char *path, struct err *err, struct incident_operand *ret)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *time = dump_name__time(name);
+	char manifest[PATH_MAX + DUMP_NAME_SIZE];
+
+	if (!time)
+		return -ENOENT;
+	snprintf(manifest, sizeof(manifest), "%.*s%s.json", (int)(name - path), path, time);
+	return access(manifest, F_OK) ? -ENOENT : find_manifest(manifest, err, ret);
+}
+
 static bool is_folder(const char *path)
 {
 	struct stat st;
@@ -103,7 +117,7 @@ int incident_operand__find(const struct location_hint *hint, const char *what,
 	if (what && incident_operand__is_dump(what)) {
 		base_of_file(what, ret->base);
 		/* not found: it may have been copied away */
-		if (find_in_base(what, def, err, ret) == 0)
+		if (!find_in_base(what, def, err, ret) || !find_manifest_beside(what, err, ret))
 			return 0;
 	}
 	if (what && is_file_operand(what) && ends_with(what, ".json"))

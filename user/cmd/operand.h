@@ -25,7 +25,7 @@ struct incident_operand {
 /*
  * Find the incident @what. It is a name for incidents__find(), in the base found by @hint; or a
  * path: a folder with incidents, a manifest, or a dump. The incident of a dump must be where the
- * dump was written, or in that base. NULL, or a folder: take @def. Negative errno, message in @err.
+ * dump was written, in that base, or beside the dump. NULL, or a folder: take @def. Negative errno, message in @err.
  */
 int incident_operand__find(const struct location_hint *hint, const char *what,
 			   enum incident_default def, struct err *err,

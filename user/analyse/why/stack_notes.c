@@ -166,7 +166,8 @@ static int timer_note_add(struct notes_reading *n, const struct sample *smp, str
 	at.cpumode = PERF_RECORD_MISC_KERNEL;
 	if (replay__self(n->r, &at, &n->frames[0]))
 		return -ENOMEM;
-	n->s->v[n->s->n] = (struct stack_note){ .leaf = n->frames[0].symbol };
+	n->s->v[n->s->n] =
+		(struct stack_note){ .leaf = n->frames[0].symbol, .named = n->frames[0].symbol };
 	e->stack = ++n->s->n;
 	return 0;
 }

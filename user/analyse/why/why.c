@@ -63,6 +63,14 @@ enum why_affinity why__affinity_of(const struct why *w, uint32_t tid)
 	return tid == w->q.tid ? w->q.affinity : WHY_AFFINITY_UNKNOWN;
 }
 
+bool why__lacks_kernel_names(const struct why *w)
+{
+	for (size_t i = 0; i < w->notes.n; i++)
+		if (!w->notes.v[i].named)
+			return true;
+	return false;
+}
+
 const char *why__call(const struct why *w)
 {
 	return w->q.call;

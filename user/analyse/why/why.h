@@ -177,6 +177,8 @@ const struct why_node *why__root(const struct why *w); /* the interval begins at
 const struct sched_events *why__events(const struct why *w);
 const struct why_question *why__question(const struct why *w); /* tid: as the kernel counts */
 enum why_affinity why__affinity_of(const struct why *w, uint32_t tid);
+/* Do kernel functions lack names? Then the answer may be poorer than on the recorded machine. */
+bool why__lacks_kernel_names(const struct why *w);
 /* As in the question; not always printable. */
 const char *why__call(const struct why *w);
 /* The total time of WHY_UNKNOWN, ns. */
