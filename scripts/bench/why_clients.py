@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Clients and a server of scripts/bench/why_software. A client prints who waited, and when, by CLOCK_MONOTONIC."""
+"""Clients and a server of scripts/bench/why_software. A client prints who did it, and last the thread that waits.
+
+They have names of their own, as programs do that rules name: client, service, idle-app."""
 
 import socket
 import subprocess
@@ -11,11 +13,9 @@ import time
 lock = threading.Lock()
 
 
-def told(subject, begin, end):
-    def seconds(ns):
-        return "%d.%09d" % divmod(ns, 1000000000)
-
-    print('{"subject": %d, "from": %s, "to": %s}' % (subject, seconds(begin), seconds(end)), flush=True)
+def named(name):
+    with open("/proc/self/comm", "w") as f:
+        f.write(name)
 
 
 def serve(connection):
@@ -37,6 +37,7 @@ def serve(connection):
 
 
 def service(path):
+    named("service")
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
         listener.listen(10)
@@ -52,35 +53,26 @@ def connect(where):
     return socket.create_connection(("127.0.0.1", int(where)))
 
 
-def ask(where, text, whole=False):
-    """Send one line, and wait for the first bytes of the answer, or for all of it."""
+def ask(where, text):
+    """Send one line, and wait for the first bytes of the answer."""
+    named("client")
     with connect(where) as s:
-        begin = time.monotonic_ns()
         s.sendall(text.encode().decode("unicode_escape").encode())
         answer = s.recv(100)
-        while whole and s.recv(100000):
-            pass
-        end = time.monotonic_ns()
     if not answer:
         sys.exit("no answer")
-    told(threading.get_native_id(), begin, end)
-
-
-def fetch(where, text):
-    ask(where, text, whole=True)
+    print(threading.get_native_id())
 
 
 def behind(path):
     """One that holds the service's lock, and another one that needs it."""
+    named("client")
     with connect(path) as holder, connect(path) as s:
         holder.sendall(b"hold\n")
         tid = int(holder.recv(100))
         s.sendall(b"need\n")
-        begin = time.monotonic_ns()
         s.recv(100)
-        end = time.monotonic_ns()
-    print(tid, flush=True)
-    told(threading.get_native_id(), begin, end)
+    print(tid, threading.get_native_id(), sep="\n")
 
 
 class Psql:
@@ -101,25 +93,28 @@ class Psql:
             answer.append(line)
 
 
-def idle_transaction(command):
-    """One updates a row and leaves its transaction open; the other one wants to update it, too."""
-    idle, waiter = Psql(command), Psql(command)
-    idle.run("CREATE TABLE IF NOT EXISTS t (n int); DELETE FROM t; INSERT INTO t VALUES (1);")
-    idle.run("BEGIN; UPDATE t SET n = 2;")
-    ends = threading.Timer(0.4, lambda: idle.run("COMMIT;"))
-    ends.start()
-    begin = time.monotonic_ns()
-    waiter.run("UPDATE t SET n = 3;")
-    end = time.monotonic_ns()
-    ends.join()
-    # its backend, psql, and who tells psql what to do: all are the one who was idle
-    print(idle.backend, idle.program.pid, ends.native_id, flush=True)
-    told(waiter.backend, begin, end)
+def idle_app(*command):
+    """Updates a row, and does something else before it commits."""
+    named("idle-app")
+    psql = Psql(command)
+    psql.run("CREATE TABLE IF NOT EXISTS t (n int); DELETE FROM t; INSERT INTO t VALUES (1);")
+    psql.run("BEGIN; UPDATE t SET n = 2;")
+    # its backend, psql, and the application itself: all are the one who was idle
+    print(psql.backend, psql.program.pid, threading.get_native_id(), flush=True)
+    time.sleep(0.4)
+    psql.run("COMMIT;")
+
+
+def idle_transaction(*command):
+    """An application has updated a row that another one wants to update."""
+    named("client")
+    waiter = Psql(command)
+    with subprocess.Popen([sys.executable, __file__, "idle-app", *command], stdout=subprocess.PIPE, text=True) as idle:
+        idlers = idle.stdout.readline()
+        waiter.run("UPDATE t SET n = 3;")
+    print(idlers, waiter.backend, sep="")
 
 
 if __name__ == "__main__":
-    what, arguments = sys.argv[1], sys.argv[2:]
-    if what == "idle-transaction":
-        idle_transaction(arguments)
-    else:
-        {"service": service, "ask": ask, "fetch": fetch, "behind": behind}[what](*arguments)
+    commands = {"service": service, "ask": ask, "behind": behind, "idle-app": idle_app, "idle-transaction": idle_transaction}
+    commands[sys.argv[1]](*sys.argv[2:])

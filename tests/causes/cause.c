@@ -3,7 +3,9 @@
  * Makes a thread wait for a known reason. Prints one line of JSON: the subject, the culprit, and
  * the time by CLOCK_MONOTONIC. It is compared with the answer of `frbpf why`.
  *
- * cause [--ms N] NAME cause --list
+ * cause [--ms N] NAME
+ * cause [--ms N] on-slow-disk PREPARE COMMAND	see slow_disk.h; a request takes N ms
+ * cause --list
  */
 #include <errno.h>
 #include <sched.h>
@@ -14,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "slow_disk.h"
 #include "stage.h"
 
 static const struct cause_case *const tables[] = { thread_cases, memory_cases, storage_cases };
@@ -96,14 +99,16 @@ int main(int argc, char **argv)
 			puts(c->name);
 		return 0;
 	}
-	if (argc == 4 && !strcmp(argv[1], "--ms")) {
+	if (argc >= 4 && !strcmp(argv[1], "--ms")) {
 		ms = atol(argv[2]);
 		arg = 3;
 	}
+	if (arg == argc - 3 && !strcmp(argv[arg], "on-slow-disk"))
+		return on_slow_disk(ms * 1000000, argv[arg + 1], argv[arg + 2]);
 	while (arg == argc - 1 && (c = next_case(c, &table)))
 		if (!strcmp(c->name, argv[arg]))
 			return run(c, ms);
 	fprintf(stderr,
-		"usage: cause [--ms N] NAME | cause --list\n");
+		"usage: cause [--ms N] NAME | on-slow-disk PREPARE COMMAND; cause --list\n");
 	return 2;
 }

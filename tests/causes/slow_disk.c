@@ -220,6 +220,15 @@ void slow_disk__attach(struct slow_disk *d)
 	/* loop stays open until the program ends, and keeps the device */
 }
 
+static void mount_ext4(struct slow_disk *d)
+{
+	if (mount(d->device, d->mounted, "ext4", MS_NOATIME, "commit=300")) {
+		rmdir(d->mounted);
+		d->mounted[0] = '\0';
+		not_here("mounting ext4");
+	}
+}
+
 void slow_disk__mount(struct slow_disk *d)
 {
 	char command[256];
@@ -229,9 +238,18 @@ void slow_disk__mount(struct slow_disk *d)
 	run_command(command);
 	snprintf(d->mounted, sizeof(d->mounted), "%s.ext4", d->folder);
 	mkdir(d->mounted, 0700);
-	if (mount(d->device, d->mounted, "ext4", MS_NOATIME, "commit=300")) {
-		rmdir(d->mounted);
-		d->mounted[0] = '\0';
-		not_here("mounting ext4");
-	}
+	mount_ext4(d);
+}
+
+void slow_disk__forget_cache(struct slow_disk *d)
+{
+	int file;
+
+	if (umount(d->mounted))
+		die(d->mounted);
+	file = open(d->file, O_RDWR | O_CLOEXEC);
+	if (file < 0 || fsync(file) || posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED))
+		die(d->file);
+	close(file);
+	mount_ext4(d);
 }

@@ -22,5 +22,14 @@ struct slow_disk *slow_disk__serve(size_t bytes);
 /* Attach a loop device to its file, make ext4 on it and mount that. */
 void slow_disk__attach(struct slow_disk *d);
 void slow_disk__mount(struct slow_disk *d);
+/* Mount it again, so that nothing of its files is in memory. Nothing may be open there. */
+void slow_disk__forget_cache(struct slow_disk *d);
+
+/*
+ * Run software on the disk: in a shell @prepare, while it is fast, and then @command, with @pace_ns
+ * for each request. $DISK is the folder. Returns at SIGTERM, which ends @command, or when that has
+ * ended: 1 unless it ended with status 0.
+ */
+int on_slow_disk(long pace_ns, const char *prepare, const char *command);
 
 #endif
