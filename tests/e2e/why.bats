@@ -692,3 +692,17 @@ no_explainers() {
 			fail "$(jq .why "$m")"
 	done
 }
+
+@test "frbpf run -a records all that why needs" {
+	need_recording
+	need_btf
+	run -2 timeout -k 5 60 "$FRBPF" run -a -o out --when 'syscall:futex > 40ms' --if 'comm == "cause"' --dumps 1 -- \
+		chrt -r 1 "$WORKLOADS/cause" lock-sleep
+	for event in block:block_rq_issue sched:sched_migrate_task frbpf:lock_wait; do
+		perf evlist -i out/session-evidence/perf.data.* | grep -qx "$event" ||
+			fail "no $event: $(perf evlist -i out/session-evidence/perf.data.* 2>&1)"
+	done
+	# the owner of the lock is known by an event that only evidence has
+	jq -e '.why.verdict | test("waited for a futex.*until woken by its owner cause/")' out/incidents/*.json ||
+		fail "$(jq .why out/incidents/*.json)"
+}

@@ -22,6 +22,9 @@ static const char default_sessions[] =
 	SESSION_CPU "[session-sched]\n"
 		    "run = -e sched:sched_switch -e sched:sched_waking -g -m 2M --overwrite "
 		    "--switch-output\n";
+/* -a: all that why needs. Events of one command would lack who woke it, and what a device did. */
+static const char default_sessions_all[] = SESSION_CPU "[session-evidence]\n"
+						       "run = evidence\n";
 /*
  * Without tracefs: when tasks were switched out and in again, without stacks. -e context-switches
  * has them, but spoils other recordings of it: see frbpf-rules(5).
@@ -62,7 +65,9 @@ static int add_sessions(const struct maker *m, struct buf *text)
 	int err = 0;
 
 	if (!opts->n_sessions)
-		err = buf__add_str(text, m->tracefs ? default_sessions : default_sessions_plain);
+		err = buf__add_str(text, !m->tracefs		  ? default_sessions_plain
+					 : opts->scope == RUN_ALL ? default_sessions_all
+								  : default_sessions);
 
 	for (size_t i = 0; i < opts->n_sessions && !err; i++) {
 		/* both are implied here */
