@@ -896,6 +896,52 @@ static void test_interrupted_idle_cpu(void **state)
 	why__free(w);
 }
 
+/* HOG, a kernel thread of this name, sends the request that the device serves before SUBJECT's. */
+static void check_served_for(const char *comm, uint32_t waker, uint8_t flags, const char *want,
+			     const char *chain)
+{
+	struct why_verdict v = { 0 };
+	struct why *w = story_begin();
+	struct sched_event *e;
+
+	switches(w, 2, 1, HOG, 0, true);
+	e = happens(w, 3, SCHED_WAKING, 0, waker, HOG);
+	e->arg = 1;
+	e->flags = flags;
+	switches(w, 4, 1, 0, HOG, false);
+	request(w, 5, SCHED_RQ_ISSUE, HOG, 16);
+	request(w, 10, SCHED_RQ_ISSUE, SUBJECT, 8);
+	switches(w, 10, 0, SUBJECT, 0, true);
+	request(w, 25, SCHED_RQ_COMPLETE, HOG, 16);
+	switches(w, 26, 1, HOG, 0, true);
+	request_wakes(w, 30, 8);
+	named(w, HOG, comm);
+	named(w, waker, "dd");
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	says_below(w, 0, want);
+	assert_int_equal(why_verdict__make(&v, w, as_ms), 0);
+	assert_string_equal(v.chain.data, chain);
+	why_verdict__free(&v);
+	why__free(w);
+}
+
+/* A device that works for a kernel thread works for the task that gave that thread its work. */
+static void test_served_on_behalf(void **state)
+{
+	const char *const of_others = "unknown<others-requests";
+
+	check_served_for("kworker/1:0", OTHER, 0,
+			 "15ms device 8:0 worked for kworker/1:0/2, on behalf of dd/3", of_others);
+	check_served_for("jbd2/vda-8", OTHER, 0,
+			 "15ms device 8:0 worked for jbd2/vda-8/2, on behalf of dd/3", of_others);
+	check_served_for("jbd2/vda-8", SUBJECT, 0,
+			 "15ms device 8:0 worked for jbd2/vda-8/2, on behalf of dd/1",
+			 "unknown<device");
+	check_served_for("kworker/1:0", OTHER, SCHED_HARDIRQ,
+			 "15ms device 8:0 worked for kworker/1:0/2", of_others);
+	check_served_for("cat", OTHER, 0, "15ms device 8:0 worked for cat/2", of_others);
+}
+
 /* Compaction of memory is told apart from reclaim, and from computing. */
 static void test_compaction(void **state)
 {
@@ -945,6 +991,7 @@ int main(void)
 		cmocka_unit_test(test_interrupted_queue),
 		cmocka_unit_test(test_interrupted_idle_cpu),
 		cmocka_unit_test(test_compaction),
+		cmocka_unit_test(test_served_on_behalf),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,7 +70,7 @@ struct why_key {
 	uint32_t who; /* waker, or task on the CPU; for a stop: the task that continued it */
 	/*
 	 * for a stop: the sender of the signal; for a lock: its owner at the start; WHY_RAN,
-	 * WHY_QUEUED: the task on whose behalf the kernel thread works; 0: not recorded, or none
+	 * WHY_QUEUED, WHY_SERVED: the task on whose behalf the kernel thread works; 0: not recorded, or none
 	 */
 	uint32_t sender;
 	int32_t prio; /* WHY_QUEUED: priority of who */

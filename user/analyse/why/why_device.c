@@ -123,7 +123,9 @@ static int explain_served(struct device_past *d, const struct device_request *r,
 				     .tid = d->tid,
 				     .type = WHY_SERVED,
 				     .number = d->dev,
-				     .who = request_sender(r) };
+				     .who = request_sender(r),
+				     .sender = why_behalf__of(d->w, request_sender(r),
+							      request_sent(r)) };
 	uint64_t begin = d->before, sent = request_sent(r);
 
 	if (!r->issued || r->issued > time)

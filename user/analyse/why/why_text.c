@@ -275,7 +275,8 @@ static int set_details(json_t *o, const struct why *w, const struct why_node *n)
 		       set_member(o, "owner", task_json(w, k->who));
 	case WHY_SERVED:
 		return set_member(o, "dev", json_integer(k->number))
-			       ?: set_member(o, "sender", task_json(w, k->who));
+			       ?: set_member(o, "sender", task_json(w, k->who)) ?:
+		       set_behalf(o, w, k);
 	case WHY_HELD:
 		return set_member(o, "dev", json_integer(k->number));
 	case WHY_UNKNOWN:

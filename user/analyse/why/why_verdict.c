@@ -249,7 +249,8 @@ static const char *link_word(const struct why_node *n)
 	case WHY_SPUN:
 		return "spun";
 	case WHY_SERVED:
-		return n->key.who == n->key.tid ? "device" : "others-requests";
+		return n->key.who == n->key.tid || n->key.sender == n->key.tid ? "device"
+									       : "others-requests";
 	case WHY_HELD:
 		return "io-limit";
 	case WHY_THROTTLED:
@@ -513,7 +514,8 @@ static int add_served(struct buf *b, const struct why *w, const struct why_node 
 	return buf__printf(b, "device %u:%u worked for %s", k->number >> 20, k->number & 0xfffff,
 			   !k->who	      ? "a task that was not recorded"
 			   : k->who == k->tid ? "its own requests"
-					      : why_verdict__name(w, k->who, name));
+					      : why_verdict__name(w, k->who, name))
+		       ?: add_behalf(b, w, k);
 }
 
 static int add_held(struct buf *b, const struct why_key *k)
