@@ -942,6 +942,60 @@ static void test_served_on_behalf(void **state)
 	check_served_for("cat", OTHER, 0, "15ms device 8:0 worked for cat/2", of_others);
 }
 
+/* What a manifest says about a call from 10 to 30 ms, with these values of its event */
+static struct why_question question_of_call(const char *args, json_int_t value, json_int_t window)
+{
+	struct why_question q = { .to = 30 * MS };
+	json_t *m = json_pack("{s:[{s:{s:I}, s:s, s:o, s:I, s:I}]}", "triggers", "time",
+			      "monotonic_ns", (json_int_t)(30 * MS), "call", "recvfrom(...) = 1",
+			      "args", json_loads(args, 0, NULL), "value_ns",
+			      (json_int_t)(value * MS), "window_ns", (json_int_t)(window * MS));
+
+	assert_non_null(m);
+	why_incident__fill_question(m, &q);
+	json_decref(m);
+	return q;
+}
+
+static void check_peer(struct why_question q, const char *want)
+{
+	struct why *w = story_begin();
+	struct sched_event *e;
+	char text[160];
+
+	switches(w, 10, 0, SUBJECT, 0, true);
+	e = happens(w, 30, SCHED_WAKING, 1, 0, SUBJECT);
+	e->flags = SCHED_SOFTIRQ_FLAG;
+	noted(w, e, (struct stack_note){ .context = WAKE_NET });
+	switches(w, 30, 0, 0, SUBJECT, false);
+	switches(w, 40, 0, SUBJECT, 0, true);
+	asked(w, q, 10, 30);
+	snprintf(text, sizeof(text), "20ms waited, until data came from %s", want);
+	says(w, 0, text);
+	why__free(w);
+}
+
+/* The peer is known if the wait is in the call that fired. */
+static void test_peer(void **state)
+{
+	static const char peer[] = "{\"peer\": \"10.0.0.1\", \"port\": 80}";
+	static const char unknown[] =
+		"the network (peer not recorded: a rule on syscall:recvfrom,read has it): the "
+		"cause lies outside this machine";
+
+	check_peer(question_of_call(peer, 20, 0),
+		   "10.0.0.1:80: the cause lies outside this machine");
+	check_peer(question_of_call("{\"peer\": \"fe80::1\", \"port\": 80}", 20, 0),
+		   "[fe80::1]:80: the cause lies outside this machine");
+	check_peer(question_of_call("{\"peer\": \"127.0.0.1\", \"port\": 80}", 20, 0),
+		   "127.0.0.1:80: a task of this machine sent it, which one was not recorded");
+	check_peer(question_of_call("{\"peer\": \"10.0.0.1\", \"port\": 0}", 20, 0), unknown);
+	check_peer(question_of_call("{}", 20, 0), unknown);
+	check_peer(question_of_call(peer, 5, 0), unknown); /* it began before the call */
+	check_peer(question_of_call(peer, 0, 0), unknown);
+	check_peer(question_of_call(peer, 20, 100), unknown);
+}
+
 /* Compaction of memory is told apart from reclaim, and from computing. */
 static void test_compaction(void **state)
 {
@@ -992,6 +1046,7 @@ int main(void)
 		cmocka_unit_test(test_interrupted_idle_cpu),
 		cmocka_unit_test(test_compaction),
 		cmocka_unit_test(test_served_on_behalf),
+		cmocka_unit_test(test_peer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

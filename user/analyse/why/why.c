@@ -76,6 +76,14 @@ const char *why__call(const struct why *w)
 	return w->q.call;
 }
 
+const char *why__peer_of(const struct why *w, const struct why_node *n)
+{
+	return n->key.context == WAKE_NET && n->key.parent == w->root && w->q.peer[0] &&
+			       n->first >= w->q.call_from
+		       ? w->q.peer
+		       : NULL;
+}
+
 int why__add_unknown(struct why *w, struct why_node *parent, uint32_t tid, enum why_missing missing,
 		     uint64_t from, uint64_t to)
 {

@@ -143,6 +143,8 @@ struct why_cgroup {
 	bool v1;
 };
 
+#define WHY_PEER 64 /* bytes, with the NUL */
+
 struct why_question {
 	uint32_t tid; /* in the recorder's pid namespace */
 	/*
@@ -154,7 +156,9 @@ struct why_question {
 	enum why_quota quota; /* of tid's process, as known from sources other than events */
 	enum why_affinity affinity; /* of tid, likewise */
 	bool idle_policy;	    /* tid has SCHED_IDLE, which no event tells */
-	char call[256]; /* the system call that it is about: "open(...) = 3"; "": none */
+	char call[256];	     /* the system call that it is about: "open(...) = 3"; "": none */
+	char peer[WHY_PEER]; /* its other end: "10.0.0.1:80"; "": none, or unknown */
+	uint64_t call_from;  /* ns; when that call began; it ended at to */
 	char comm
 		[SCHED_COMM]; /* tid's name at the end, if it is newer than its last event; "": unknown */
 	struct why_cgroup limits[WHY_LIMITS]; /* of tid's process */
@@ -181,6 +185,8 @@ enum why_affinity why__affinity_of(const struct why *w, uint32_t tid);
 bool why__lacks_kernel_names(const struct why *w);
 /* As in the question; not always printable. */
 const char *why__call(const struct why *w);
+/* The other end of the connection that wait @n was for; not always printable. NULL: unknown */
+const char *why__peer_of(const struct why *w, const struct why_node *n);
 /* The total time of WHY_UNKNOWN, ns. */
 uint64_t why__unknown_ns(const struct why *w);
 

@@ -23,6 +23,11 @@ static uint64_t manifest_number(const json_t *o, const char *key)
 	return v > 0 ? v : 0;
 }
 
+static uint64_t time_of(const json_t *trigger)
+{
+	return manifest_number(json_object_get(trigger, "time"), "monotonic_ns");
+}
+
 static bool recording_is_there(const char *path)
 {
 	_cleanup_close_ int fd = opening__recording(path);
@@ -157,6 +162,23 @@ static void limit_of_trigger(const json_t *state, enum why_limit l, struct why_c
 	snprintf(ret->path, sizeof(ret->path), "%s%s", ret->v1 ? limit_rows[l].v1 : "", path);
 }
 
+/* The peer of the call that fired. Of a share of time, the calls are many. */
+static void peer_of_trigger(const json_t *trigger, struct why_question *q)
+{
+	const json_t *args = json_object_get(trigger, "args");
+	const char *peer = text_of(args, "peer");
+	uint64_t port = manifest_number(args, "port"), end = time_of(trigger),
+		 ns = manifest_number(trigger, "value_ns");
+	bool is_v6 = peer && strchr(peer, ':');
+
+	if (!text_of(trigger, "call") || !peer || !port || !ns || ns > end ||
+	    manifest_number(trigger, "window_ns"))
+		return;
+	q->call_from = end - ns;
+	snprintf(q->peer, sizeof(q->peer), "%s%s%s:%u", is_v6 ? "[" : "", peer, is_v6 ? "]" : "",
+		 (unsigned int)port);
+}
+
 static void question_of_trigger(const json_t *manifest, const json_t *trigger,
 				struct why_question *q)
 {
@@ -167,16 +189,12 @@ static void question_of_trigger(const json_t *manifest, const json_t *trigger,
 	q->quota = quota_of(trigger, text_of(json_object_get(manifest, "host"), "kernel"));
 	q->affinity = affinity_of(text_of(json_object_get(trigger, "state"), "cpus"));
 	q->owner = owner_of(trigger);
+	peer_of_trigger(trigger, q);
 	q->idle_policy = policy && !strcmp(policy, "idle");
 	for (size_t i = 0; i < WHY_LIMITS; i++)
 		limit_of_trigger(json_object_get(trigger, "state"), i, &q->limits[i]);
 	snprintf(q->comm, sizeof(q->comm), "%s", comm ?: "");
 	snprintf(q->call, sizeof(q->call), "%s", call ?: "");
-}
-
-static uint64_t time_of(const json_t *trigger)
-{
-	return manifest_number(json_object_get(trigger, "time"), "monotonic_ns");
 }
 
 void why_incident__fill_question(const json_t *manifest, struct why_question *q)

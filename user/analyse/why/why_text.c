@@ -254,6 +254,7 @@ static int set_details(json_t *o, const struct why *w, const struct why_node *n)
 		       set_member(o, "call", text_or_null(k->call)) ?:
 		       set_member(o, "woken_by", json_string(wake_context__word(k->context))) ?:
 		       set_member(o, "waker", task_json(w, k->who)) ?:
+		       (why__peer_of(w, n) ? set_member(o, "peer", json_text(why__peer_of(w, n), WHY_PEER)) : 0) ?:
 		       set_member(o, "stopped_by",
 				  task_json(w, k->kind == WAIT_STOPPED ? k->sender : 0)) ?:
 		       (k->number ? set_member(o, "lock", text_or_null(lock_kind__word(k->number))) ?:

@@ -545,6 +545,27 @@ static int add_owner(struct buf *b, const struct why *w, const struct why_key *k
 			   why_verdict__name(w, k->sender, name));
 }
 
+static bool is_loopback(const char *peer)
+{
+	return !strncmp(peer, "127.", 4) || !strncmp(peer, "[::1]", 5);
+}
+
+/* Data came from the network; @peer: NULL: from where is unknown */
+static int add_peer(struct buf *b, const char *peer)
+{
+	char name[WHY_PEER];
+
+	if (!peer)
+		return buf__add_str(b, ", until data came from the network (peer not recorded: a "
+				       "rule on syscall:recvfrom,read has it): the cause lies "
+				       "outside this machine");
+	snprintf(name, sizeof(name), "%s", peer);
+	return buf__printf(b, ", until data came from %s: %s", make_printable(name),
+			   is_loopback(peer) ? "a task of this machine sent it, which one was not "
+					       "recorded"
+					     : "the cause lies outside this machine");
+}
+
 static int add_waited(struct buf *b, const struct why *w, const struct why_node *n,
 		      why_duration_fn duration)
 {
@@ -573,9 +594,7 @@ static int add_waited(struct buf *b, const struct why *w, const struct why_node 
 	case WAKE_BLOCK:
 		return add_request(b, n, duration);
 	case WAKE_NET:
-		return buf__add_str(
-			b,
-			", until data came from the network: the cause lies outside this machine");
+		return add_peer(b, why__peer_of(w, n));
 	case WAKE_OWNER:
 		return buf__printf(b, ", which %s holds", why_verdict__name(w, k->who, name));
 	case WAKE_SIGNAL:
