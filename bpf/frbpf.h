@@ -305,19 +305,17 @@ struct frbpf_share {
 	__u64 slices[FRBPF_SHARE_BUCKETS];
 };
 
-#define FRBPF_RULE_QUIET     0x1  /* only counts, makes no triggers */
-#define FRBPF_RULE_FAILS     0x2  /* is about calls that failed, however long they took */
-#define FRBPF_RULE_ANY_ERRNO 0x4  /* FAILS: with any error; otherwise with those in `errnos` */
-#define FRBPF_RULE_HIT	     0x10 /* has no threshold: takes each event of its source */
-#define FRBPF_RULE_ABSENT    0x40 /* fires when no event matched for `silence` */
-#define FRBPF_RULE_PENDING                                                                         \
-	0x20 /* is about events that have begun and not ended: struct frbpf_look */
-#define FRBPF_RULE_PART	  0x200 /* is a part of other rules: its state has its last match */
-#define FRBPF_RULE_AFTER  0x400 /* matches an event of a part, if the other parts have matched */
-#define FRBPF_RULE_SHARE  0x100 /* compares the sum of its values in `share`, not each value */
-#define FRBPF_RULE_LEARNS 0x80	/* compares with the limit in its state, learnt from values */
-#define FRBPF_RULE_ALL_CALLS                                                                       \
-	0x8 /* is on all calls, but not on those that wait by nature (tty, pipe ...) */
+#define FRBPF_RULE_QUIET     0x1   /* only counts, makes no triggers */
+#define FRBPF_RULE_FAILS     0x2   /* is about calls that failed, however long they took */
+#define FRBPF_RULE_ANY_ERRNO 0x4   /* FAILS: with any error; otherwise with those in `errnos` */
+#define FRBPF_RULE_ALL_CALLS 0x8   /* is on all calls, but not on those that wait by nature */
+#define FRBPF_RULE_HIT	     0x10  /* has no threshold: takes each event of its source */
+#define FRBPF_RULE_PENDING   0x20  /* is about events that have not ended: struct frbpf_look */
+#define FRBPF_RULE_ABSENT    0x40  /* fires when no event matched for `silence` */
+#define FRBPF_RULE_LEARNS    0x80  /* compares with the limit in its state, learnt from values */
+#define FRBPF_RULE_SHARE     0x100 /* compares the sum of its values in `share`, not each value */
+#define FRBPF_RULE_PART	     0x200 /* is a part of other rules: its state has its last match */
+#define FRBPF_RULE_AFTER     0x400 /* matches an event of a part, if the other parts have matched */
 
 #define FRBPF_ERRNO_WORDS 3 /* bitmap of errors: EHWPOISON, the largest of uapi, is 133 */
 #define FRBPF_ERRNO_MAX	  (FRBPF_ERRNO_WORDS * 64)
@@ -380,6 +378,7 @@ enum frbpf_cause {
 	FRBPF_CAUSE_CAP,      /* all rules together have reached theirs */
 	FRBPF_CAUSE_KEYS,     /* no room for one more process, thread, ... of `per` */
 	FRBPF_CAUSE_MAX,
+	FRBPF_CAUSE_NONE = FRBPF_CAUSE_MAX, /* the match is not suppressed */
 };
 
 struct frbpf_task {
@@ -492,13 +491,11 @@ enum frbpf_source {
 
 #define FRBPF_TAG_TRIGGER 0x46524201u /* "FRB", layout 1 */
 
-#define FRBPF_TRIGGER_ESCALATED 0x1 /* it broke the rule's cooldown */
-#define FRBPF_TRIGGER_ABSENT                                                                       \
-	0x4 /* no event matched: the value is the length of the silence; no subject */
-#define FRBPF_TRIGGER_SHARE   0x8 /* the value is the sum in the window of the rule */
-#define FRBPF_TRIGGER_PENDING 0x2 /* the event has not ended: the value is its length so far */
-#define FRBPF_TRIGGER_FOLLOWED                                                                     \
-	0x10 /* PENDING: a struct frbpf_ended comes when the event has ended */
+#define FRBPF_TRIGGER_ESCALATED 0x1  /* it broke the rule's cooldown */
+#define FRBPF_TRIGGER_PENDING	0x2  /* the event has not ended: the value is its length so far */
+#define FRBPF_TRIGGER_ABSENT	0x4  /* no event matched: the value is the silence; no subject */
+#define FRBPF_TRIGGER_SHARE	0x8  /* the value is the sum in the window of the rule */
+#define FRBPF_TRIGGER_FOLLOWED	0x10 /* PENDING: a struct frbpf_ended comes later */
 
 /* One trigger, as it comes out of the ring buffer. */
 struct frbpf_trigger {

@@ -25,9 +25,9 @@ const volatile bool of_cgroups = false; /* only tasks of @cgroups, or below */
 const volatile bool with_kernel = true, with_user = true;
 const volatile bool sampled = false; /* for `run = evidence`: see stay_counts() */
 
-#define BUDGET_NS	 200000	 /* sampled: one stack for so much time asleep of a task */
+#define BUDGET_NS	   200000  /* sampled: one stack for so much time asleep of a task */
 #define PREEMPTED_LEAST_NS 1000000 /* sampled: shorter times without a CPU are not written */
-#define USER_PAUSE_NS	 200000	 /* sampled: the user stack of a task is not taken more often */
+#define USER_PAUSE_NS	   200000  /* sampled: the user stack of a task is not taken more often */
 
 /* Numbers of tasks, in the pid namespace of the daemon: for the iterator */
 struct {
@@ -47,8 +47,8 @@ struct {
 
 /* The sleep of a task. Each recorded task has one: the programs of the scheduler must not allocate. */
 struct stay {
-	__u64 begin;	/* ns; 0: it does not sleep */
-	__u64 switches; /* task_switches() at that time */
+	__u64 begin;	   /* ns; 0: it does not sleep */
+	__u64 switches;	   /* task_switches() at that time */
 	__u64 slept, last; /* sampled: ns since the last record, and of the last sleep */
 	__u64 user_at;	   /* ns: when the user stack was taken */
 	bool preempted;
@@ -153,8 +153,8 @@ static __always_inline bool task_leaves(struct task_struct *prev, bool preempt)
 }
 
 /*
- * Sampled: is the user stack worth its cost? Of a task that sleeps often for a short time, it is
- * taken now and then, and if the sleep is expected to be written.
+ * Sampled: is the user stack worth its cost? For short sleeps of a task, it is taken at most once in
+ * USER_PAUSE_NS, and whenever the sleep is expected to be written.
  */
 static __always_inline bool user_wanted(struct task_struct *task, struct stay *s, __u64 now)
 {
@@ -168,8 +168,7 @@ static __always_inline bool user_wanted(struct task_struct *task, struct stay *s
 
 /*
  * Is a time off CPU that lasted until @now written? Sampled: every long one, and one of the short
- * ones when they add up to as much. One that was preempted: if that was long, as a CPU quota stops
- * a task so.
+ * ones when they add up to as much. Long preemptions are written: a CPU quota stops a task this way.
  */
 static __always_inline bool stay_counts(const struct stay *s, __u64 begin, __u64 now)
 {
@@ -298,13 +297,12 @@ struct {
 	__type(value, struct frbpf_asleep);
 } asleep SEC(".maps");
 
-/* When the sleep of @task began, that still lasts; 0: it does not sleep, or not for so long. */
+/* Start of the task's present sleep; 0: none, or too short. */
 static __always_inline __u64 asleep_since(struct task_struct *task, const struct stay *s)
 {
 	__u64 begin = s->begin;
 
-	if (!begin || !stay_counts(s, begin, asleep_at) ||
-	    s->switches != task_switches(task))
+	if (!begin || !stay_counts(s, begin, asleep_at) || s->switches != task_switches(task))
 		return 0;
 	return begin;
 }

@@ -175,7 +175,7 @@ __noinline int is_helper(__u64 pid)
 /* No cause: values of tasks are needed, but not filled in yet. */
 #define CAUSE_ASK_TASKS (FRBPF_CAUSE_MAX + 1)
 
-/* Why this match is suppressed; FRBPF_CAUSE_MAX: it may fire, unless another CPU is first. */
+/* Why this match is suppressed; FRBPF_CAUSE_NONE: it may fire, unless another CPU is first. */
 static __always_inline __u32 cause_against(const struct frbpf_rule *rule,
 					   struct frbpf_rule_state *st, const struct match *m,
 					   bool counted)
@@ -190,12 +190,12 @@ static __always_inline __u32 cause_against(const struct frbpf_rule *rule,
 			return FRBPF_CAUSE_COUNT;
 	}
 	if (rule->flags & FRBPF_RULE_QUIET)
-		return FRBPF_CAUSE_MAX;
+		return FRBPF_CAUSE_NONE;
 	if (suppressed_until(rule->slot, m->now))
 		return FRBPF_CAUSE_RULE_CAP;
 	if (suppressed_until(FRBPF_SUPPRESS_ALL, m->now))
 		return FRBPF_CAUSE_CAP;
-	return FRBPF_CAUSE_MAX;
+	return FRBPF_CAUSE_NONE;
 }
 
 /* The present or last cooldown. */
@@ -274,14 +274,14 @@ static __always_inline enum frbpf_cause cooldown_begin(const struct frbpf_rule *
 	int err;
 
 	if (!rule->cooldown.window)
-		return FRBPF_CAUSE_MAX;
+		return FRBPF_CAUSE_NONE;
 	if (!c->last_fired) {
 		if (!c->map)
 			return FRBPF_CAUSE_KEYS;
 		err = bpf_map_update_elem(c->map, &c->key, &fresh, BPF_NOEXIST);
 		if (!err) {
 			key_made(rule, st);
-			return FRBPF_CAUSE_MAX;
+			return FRBPF_CAUSE_NONE;
 		}
 		return err == -EEXIST ? FRBPF_CAUSE_COOLDOWN : FRBPF_CAUSE_KEYS;
 	}
@@ -291,7 +291,7 @@ static __always_inline enum frbpf_cause cooldown_begin(const struct frbpf_rule *
 		c->last_fired[1] = fresh.until;
 	if (c->bar)
 		bar_set(c->bar, m->now, m->value);
-	return FRBPF_CAUSE_MAX;
+	return FRBPF_CAUSE_NONE;
 }
 
 /* Causes for which incidents report the number of suppressed matches and the largest of them. */

@@ -146,7 +146,7 @@ static __always_inline __u32 rule_fire(const struct frbpf_rule *rule, struct frb
 		return FRBPF_CAUSE_COOLDOWN;
 	if (rule->flags & FRBPF_RULE_QUIET) {
 		cause = cooldown_begin(rule, st, m, &c);
-		if (cause == FRBPF_CAUSE_MAX)
+		if (cause == FRBPF_CAUSE_NONE)
 			__sync_fetch_and_add(&st->fired, 1);
 		return cause;
 	}
@@ -156,7 +156,7 @@ static __always_inline __u32 rule_fire(const struct frbpf_rule *rule, struct frb
 	if (!t)
 		return FRBPF_CAUSE_FULL;
 	cause = cooldown_begin(rule, st, m, &c);
-	if (cause != FRBPF_CAUSE_MAX) {
+	if (cause != FRBPF_CAUSE_NONE) {
 		bpf_ringbuf_discard(t, BPF_RB_NO_WAKEUP);
 		return cause;
 	}
@@ -179,10 +179,10 @@ static __always_inline __u32 rule_fire(const struct frbpf_rule *rule, struct frb
 	parts_fill(t, rule);
 	suppressed_take(st, &t->since_last);
 	__sync_fetch_and_add(&st->fired, 1);
-	/* Forced: by default the kernel does not wake readers behind an unread discarded record. */
+	/* Forced: by default the kernel does not wake readers after an unread discarded record. */
 	bpf_ringbuf_submit(t, BPF_RB_FORCE_WAKEUP);
 	m->fired = 1;
-	return FRBPF_CAUSE_MAX;
+	return FRBPF_CAUSE_NONE;
 }
 
 static __always_inline bool error_fits(const struct frbpf_rule *rule, __u32 error)
@@ -233,7 +233,7 @@ static __always_inline bool is_known_to_cool(const struct frbpf_rule *rule,
 	       !escalates(rule, &st->bar, *(volatile const __u64 *)&st->last_fired, m->value);
 }
 
-/* The condition of the rule holds: fire or suppress. Returns the cause; FRBPF_CAUSE_MAX: fired. */
+/* The condition of the rule holds: fire or suppress. Returns the cause; FRBPF_CAUSE_NONE: fired. */
 static __always_inline __u32 rule_outcome(const struct frbpf_rule *rule,
 					  struct frbpf_rule_state *st, struct match *m,
 					  bool counted)
@@ -248,7 +248,7 @@ static __always_inline __u32 rule_outcome(const struct frbpf_rule *rule,
 	if (!m->now)
 		m->now = bpf_ktime_get_ns();
 	cause = cause_against(rule, st, m, counted);
-	if (cause == FRBPF_CAUSE_MAX)
+	if (cause == FRBPF_CAUSE_NONE)
 		cause = rule_fire(rule, st, m);
 	if (cause == FRBPF_CAUSE_COOLDOWN && of_rule && rule->count.n <= 1 &&
 	    rule->cooldown.window >= COOLING_LEAST)

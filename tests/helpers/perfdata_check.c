@@ -357,7 +357,7 @@ static void check_feature_table(struct check *c)
 		n++;
 	}
 	if (at != c->size)
-		violation(at, "%" PRIu64 " bytes behind the last feature", c->size - at);
+		violation(at, "%" PRIu64 " bytes after the last feature", c->size - at);
 }
 
 static void check_features(struct check *c)

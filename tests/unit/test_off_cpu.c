@@ -66,7 +66,7 @@ static size_t unpack(struct ring_sample *s)
 static void check_sample(uint16_t n_kernel, uint16_t n_user, const uint64_t *ips, size_t n_ips)
 {
 	struct ring_sample s = sample_of(n_kernel, n_user);
-	const uint64_t *at = (const uint64_t *)&s + 7; /* behind the period */
+	const uint64_t *at = (const uint64_t *)&s + 7; /* after the period */
 
 	assert_int_equal(s.header.size % 8, 0);
 	assert_int_equal(unpack(&s), 1);
@@ -184,7 +184,11 @@ static void add_sleeper(struct buf *b, uint32_t cpu, uint64_t began, uint16_t n_
 	struct frbpf_asleep a = {
 		.size = FRBPF_ASLEEP_HEAD + 8 * (n_kernel + n_user),
 		.cpu = cpu,
-		.stay = { .pid = 10, .tid = 11, .ns = began, .n_kernel = n_kernel, .n_user = n_user },
+		.stay = { .pid = 10,
+			  .tid = 11,
+			  .ns = began,
+			  .n_kernel = n_kernel,
+			  .n_user = n_user },
 	};
 
 	for (int i = 0; i < n_kernel + n_user; i++)

@@ -15,13 +15,13 @@
 #include "common/call_filter.h"
 #include "pending_sources.h"
 
-/* A rule of this test's children: @before SOURCE @behind. */
+/* A rule of this test's children: @before SOURCE @after. */
 static struct rule_conf rule_on(uint64_t id, const struct pending_source *s, const char *before,
-				const char *behind)
+				const char *after)
 {
 	char when[256], condition[128];
 
-	snprintf(when, sizeof(when), "%s%s%s", before, s->when, behind);
+	snprintf(when, sizeof(when), "%s%s%s", before, s->when, after);
 	snprintf(condition, sizeof(condition), "comm == \"%s\"%s", subject_name(),
 		 s->condition ? s->condition : "");
 	return rule_when(id, when, condition);
@@ -29,10 +29,10 @@ static struct rule_conf rule_on(uint64_t id, const struct pending_source *s, con
 
 static struct rule_conf pending_rule(uint64_t id, const struct pending_source *s, uint64_t ms)
 {
-	char behind[32];
+	char after[32];
 
-	snprintf(behind, sizeof(behind), ") > %dms", (int)ms);
-	return rule_on(id, s, "pending(", behind);
+	snprintf(after, sizeof(after), ") > %dms", (int)ms);
+	return rule_on(id, s, "pending(", after);
 }
 
 /* ---- one test at a time ---- */
@@ -158,12 +158,12 @@ static void rest_often(struct findings *f, long unused)
 
 static void check_rests(const struct pending_source *s, struct resting r, uint64_t ms)
 {
-	char behind[32];
+	char after[32];
 	pid_t pids[8];
 
-	snprintf(behind, sizeof(behind), " > %dms", (int)ms);
+	snprintf(after, sizeof(after), " > %dms", (int)ms);
 	rules[0] = pending_rule(10, s, ms);
-	rules[1] = rule_on(11, s, "", behind);
+	rules[1] = rule_on(11, s, "", after);
 	rules[0].quiet = rules[1].quiet = true;
 	detect(ARRAY_SIZE(rules));
 	resting = r;

@@ -169,7 +169,7 @@ static void test_lies_about_functions(void **state)
 	struct examine_probe q = question;
 
 	assert_int_equal(decode(&found, &q), 0);
-	func.exits[1] = 4096; /* behind the file */
+	func.exits[1] = 4096; /* after the end of the file */
 	assert_int_equal(decode(&found, &q), -EBADMSG);
 	func.n_exits = 1;
 	func.offset = UINT64_MAX;

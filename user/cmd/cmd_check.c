@@ -190,9 +190,11 @@ static const struct when_part *dead_part(const struct ruleset *rs, const struct 
 }
 
 /*
- * Judge the rules of @rs by what was seen of them in @ns; ret[i] is for rule i. Warns in @d of each
- * that fires more often than it may dump, as soon as it is loaded, or never: its threshold is out of
- * reach, it has too little to learn from, or is about a rule that never fires.
+ * Judge the rules of @rs by what was seen of them in @ns; ret[i] is for rule i. Warn in @d about
+ * rules that fire too often, at once, or never. A rule never fires if
+ * - its threshold is out of reach,
+ * - it has too few values to learn from, or
+ * - it is about a rule that never fires.
  */
 static void measured__judge(const struct ruleset *rs, const struct live_rule *live, uint64_t ns,
 			    enum measured_rate *ret, struct diags *d)

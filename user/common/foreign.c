@@ -93,7 +93,7 @@ struct walk {
 	int n_links;
 	bool trusted; /* links of root and of our user do not count */
 	uid_t owner;  /* owner of other links; 0: there are none; NOBODY: several */
-	bool hidden;  /* behind such a link is a directory that others cannot enter */
+	bool hidden;  /* such a link leads to a directory that others cannot enter */
 	char rest[PATH_MAX];
 };
 

@@ -52,9 +52,10 @@ int helper__fork(const char *title, void (*run)(int sock), int *ret_sock)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, socks))
 		return -errno;
+	/* Fork twice: the helper must not be our child, because other code waits for all children. */
 	between = fork();
 	if (!between) {
-		pid_t pid = fork(); /* twice: it must not be our child, as others wait for all */
+		pid_t pid = fork();
 
 		if (!pid) {
 			helper__detach(socks[1]);

@@ -100,7 +100,7 @@ static void take_proxy_command(struct record_target *target, struct proxy *proxy
 	};
 
 	take_tasks(target, &of);
-	for (size_t i = 0; i < events->n && !proxy->went && !target->n_delay; i++)
+	for (size_t i = 0; i < events->n && !proxy->go_sent && !target->n_delay; i++)
 		events->v[i].attr.enable_on_exec =
 			events->v[i].leader == i && !events->v[i].off_cpu; /* like perf record */
 }

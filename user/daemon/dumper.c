@@ -44,7 +44,7 @@ static void renew_dir(struct dumper *d)
 		log_error("%s", err.msg);
 }
 
-/* List the tasks that sleep: how long they have is known before they run again. */
+/* List tasks that are still asleep: no record of their sleep exists until they run again. */
 static void list_asleep(struct dumper *d, struct buf *ret)
 {
 	int err = d->feed ? feed__asleep(d->feed, incident__end(d->inc), ret) : 0;

@@ -111,7 +111,7 @@ void parts__own_explainer(struct parts *p, const pid_t pids[static EXPLAINER_PID
 static uint64_t names_needed_since(void *arg)
 {
 	struct parts *p = arg;
-	/* measure rings before incidents: a ring that is frozen later has nothing older */
+	/* Measure rings before counting incidents: a later freeze cannot reach further back. */
 	uint64_t from = horizon__measure(p->horizon), back, now = now_ns();
 	struct recorder_stats stats;
 

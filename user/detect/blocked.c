@@ -7,7 +7,7 @@
 
 SOURCE_SKELETON_WAITS(blocked)
 
-/* The wake-up is attached before the switch, so that no sleep begins whose end is not seen. */
+/* Attach ends first: otherwise a sleep could begin whose end, a wake-up, is missed. */
 static int blocked_attach(struct source *s)
 {
 	struct blocked_bpf *skel = s->skel;

@@ -24,7 +24,7 @@ static int connect_load(struct source *s, const struct source_env *env)
 	return err;
 }
 
-/* The end is attached first, so that nothing begins whose end is not seen. */
+/* Attach ends first: otherwise an event could begin whose end is missed. */
 static int connect_attach(struct source *s)
 {
 	struct connect_bpf *skel = s->skel;

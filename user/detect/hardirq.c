@@ -7,7 +7,7 @@
 
 SOURCE_SKELETON(hardirq)
 
-/* The end is attached first, so that nothing begins whose end is not seen. */
+/* Attach ends first: otherwise an event could begin whose end is missed. */
 static int hardirq_attach(struct source *s)
 {
 	struct hardirq_bpf *skel = s->skel;

@@ -7,7 +7,7 @@
 
 SOURCE_SKELETON_WAITS(runqlat)
 
-/* The switch is attached before the wake-ups: the end of each wait that is seen to begin is seen. */
+/* Attach ends first: otherwise a wait could begin whose end, a switch, is missed. */
 static int runqlat_attach(struct source *s)
 {
 	struct runqlat_bpf *skel = s->skel;

@@ -7,7 +7,7 @@
 
 SOURCE_SKELETON(softirq)
 
-/* The end is attached first, so that nothing begins whose end is not seen. */
+/* Attach ends first: otherwise an event could begin whose end is missed. */
 static int softirq_attach(struct source *s)
 {
 	struct softirq_bpf *skel = s->skel;

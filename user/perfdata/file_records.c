@@ -62,7 +62,7 @@ static uint64_t read_word(const char *p)
 static bool record_id(const struct perf_file *f, const struct perf_event_header *h, uint64_t *ret)
 {
 	const struct perf_event_attr *a = &f->events[0].attr;
-	uint64_t t = a->sample_type, behind;
+	uint64_t t = a->sample_type, after;
 	size_t at;
 
 	*ret = 0;
@@ -80,10 +80,10 @@ static bool record_id(const struct perf_file *f, const struct perf_event_header 
 	}
 	if (!a->sample_id_all)
 		return true;
-	behind = t & PERF_SAMPLE_IDENTIFIER
-			 ? 0
-			 : __builtin_popcountll(t & (PERF_SAMPLE_CPU | PERF_SAMPLE_STREAM_ID));
-	at = 8 * (behind + 1);
+	after = t & PERF_SAMPLE_IDENTIFIER
+			? 0
+			: __builtin_popcountll(t & (PERF_SAMPLE_CPU | PERF_SAMPLE_STREAM_ID));
+	at = 8 * (after + 1);
 	if (sizeof(*h) + at > h->size)
 		return false;
 	*ret = read_word((const char *)h + h->size - at);

@@ -524,13 +524,13 @@ static int id_place(uint64_t sample_type, bool from_back)
 {
 	const uint64_t before =
 		PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR;
-	const uint64_t behind = PERF_SAMPLE_CPU | PERF_SAMPLE_STREAM_ID;
+	const uint64_t after = PERF_SAMPLE_CPU | PERF_SAMPLE_STREAM_ID;
 
 	if (sample_type & PERF_SAMPLE_IDENTIFIER)
 		return 0;
 	if (!(sample_type & PERF_SAMPLE_ID))
 		return -1;
-	return __builtin_popcountll(sample_type & (from_back ? behind : before));
+	return __builtin_popcountll(sample_type & (from_back ? after : before));
 }
 
 /* To find the event of a record, its id must have the same place for all events. */

@@ -80,9 +80,9 @@ static bool has_elder(const struct proxies *p, const struct proxy *x)
 static void start_waiting_proxies(struct proxies *p)
 {
 	for (struct proxy *x = p->first; x; x = x->next) {
-		if (!x->wanted || x->went || x->sock < 0 || has_elder(p, x))
+		if (!x->go_requested || x->go_sent || x->sock < 0 || has_elder(p, x))
 			continue;
-		x->went = true;
+		x->go_sent = true;
 		proxy_message__send(x->sock, PROXY_GO, "");
 	}
 }
@@ -248,7 +248,7 @@ static void send_to_proxy(struct proxy *x, enum proxy_op op, const char *text)
 void proxy__go(struct proxy *x)
 {
 	pthread_mutex_lock(&x->owner->lock);
-	x->wanted = true;
+	x->go_requested = true;
 	start_waiting_proxies(x->owner);
 	pthread_mutex_unlock(&x->owner->lock);
 }

@@ -27,9 +27,9 @@ struct proxy {
 	struct proxy *next;
 	int sock; /* -1: the process has ended */
 	unsigned int refs;
-	bool wanted,
-		went; /* PROXY_GO is requested; is sent: no earlier process of that name is left */
-	bool over;    /* its session ends: it is not shared with a new one */
+	bool go_requested; /* the session is active: send PROXY_GO when its name is free */
+	bool go_sent;	   /* no earlier process of that name was left */
+	bool over;	   /* its session ends: it is not shared with a new one */
 };
 
 int proxies__new(struct err *err, struct proxies **ret);

@@ -63,23 +63,23 @@ int event_group__parse(const struct event_item *item, const struct source_text *
 		       struct diags *d, struct event_group *ret)
 {
 	struct event_parser p = { .item = item, .src = src, .d = d };
-	struct part all = { item->text, strlen(item->text) }, name, inner, behind;
+	struct part all = { item->text, strlen(item->text) }, name, inner, rest;
 	int err;
 
 	*ret = (struct event_group){ 0 };
 	part__cut(all, '{', &name, &inner);
-	if (!part__cut(inner, '}', &inner, &behind))
+	if (!part__cut(inner, '}', &inner, &rest))
 		return PART_ERROR(&p, all, "the group is not ended: a '}' is missing");
-	if (behind.len && behind.s[0] == ':') {
-		behind.s++;
-		behind.len--;
-		if (!behind.len)
+	if (rest.len && rest.s[0] == ':') {
+		rest.s++;
+		rest.len--;
+		if (!rest.len)
 			return PART_ERROR(&p, all, "modifiers are letters after the last ':'");
 	}
-	err = event_parser__check_modifiers(&p, behind);
+	err = event_parser__check_modifiers(&p, rest);
 	if (!err && name.len)
 		err = part__dup(name, &ret->name);
-	err = err ?: part__dup(behind, &ret->modifiers);
+	err = err ?: part__dup(rest, &ret->modifiers);
 	return err ?: group_split(ret, &p, inner);
 }
 

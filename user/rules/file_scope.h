@@ -13,8 +13,9 @@ bool file_scope__differs(const struct source_text *src, struct span a, struct sp
 
 /*
  * Call this when the last session of @rs was parsed. If another file has an equal session, that one
- * is used for both. So it is if it has the same name and records the same; the larger ring counts. If another file has a different session of this name, the last one is renamed
- * to NAME-FILE, with a warning. 0, -EINVAL (see @d) or -ENOMEM.
+ * is used for both. Sessions of the same name that record the same are merged too, with the larger
+ * ring. If another file has a different session of this name, the last one is renamed to NAME-FILE,
+ * with a warning. 0, -EINVAL (see @d) or -ENOMEM.
  */
 int file_scope__add_session(struct ruleset *rs, struct diags *d);
 

@@ -181,7 +181,7 @@ static int trial_cooldown(struct rule_trial *t, const struct trial_event *e)
 }
 
 /*
- * Get the cause that suppresses a match; FRBPF_CAUSE_MAX: it fires; or negative errno. The order is
+ * Get the cause that suppresses a match; FRBPF_CAUSE_NONE: it fires; or negative errno. The order is
  * that of bpf/rules.bpf.h.
  */
 static int trial_cause(struct rule_trial *t, const struct trial_event *e)
@@ -206,7 +206,7 @@ static int trial_cause(struct rule_trial *t, const struct trial_event *e)
 	err = trial_cooldown(t, e);
 	if (err > 0)
 		return FRBPF_CAUSE_COOLDOWN;
-	return !err ? (int)FRBPF_CAUSE_MAX : err == -ENOSPC ? (int)FRBPF_CAUSE_KEYS : err;
+	return !err ? (int)FRBPF_CAUSE_NONE : err == -ENOSPC ? (int)FRBPF_CAUSE_KEYS : err;
 }
 
 /* Count a match, and decide whether it fires. */
@@ -221,7 +221,7 @@ static int trial_match(struct rule_trial *t, const struct trial_event *e,
 	t->value = e->value;
 	if (e->value > t->counts.max_value)
 		t->counts.max_value = e->value;
-	if (cause == FRBPF_CAUSE_MAX) {
+	if (cause == FRBPF_CAUSE_NONE) {
 		t->counts.fired++;
 		return TRIAL_FIRED;
 	}
@@ -357,7 +357,7 @@ static bool is_part(int outcome, enum frbpf_cause cause)
 
 int rule_trial__try(struct rule_trial *t, const struct trial_event *e, enum frbpf_cause *ret_cause)
 {
-	enum frbpf_cause cause = FRBPF_CAUSE_MAX;
+	enum frbpf_cause cause = FRBPF_CAUSE_NONE;
 	int outcome = trial_try(t, e, &cause);
 
 	t->matches = is_part(outcome, cause);

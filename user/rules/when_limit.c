@@ -89,14 +89,14 @@ static int check_limit_threshold(struct when_parser *p, struct span span, uint64
 
 static int parse_threshold_duration(struct when_parser *p, uint64_t *ret)
 {
-	struct span span = when_parser__rest(p), behind;
+	struct span span = when_parser__rest(p), rest;
 
 	p->pos = span.off;
 	if (!span.len)
 		return diags__error(p->d, p->src, (struct span){ p->end, 0 },
 				    "a duration is expected after '>', such as 20ms");
-	behind = span_after_duration(p, span);
-	return behind.len ? refuse_after_threshold(p, behind) : check_limit_threshold(p, span, ret);
+	rest = span_after_duration(p, span);
+	return rest.len ? refuse_after_threshold(p, rest) : check_limit_threshold(p, span, ret);
 }
 
 /* In pending(), the threshold follows the ')'. */

@@ -231,7 +231,7 @@ static int probe_span_load(struct source *s, const struct source_env *env)
 	return err;
 }
 
-/* The end is attached first, so that no span begins whose end is not seen. */
+/* Attach ends first: otherwise an event could begin whose end is missed. */
 static int probe_span_attach(struct source *s)
 {
 	struct probe_span *p = s->skel;

@@ -86,7 +86,7 @@ static int span_load(struct source *s, const struct source_env *env)
 	return err;
 }
 
-/* The end is attached first: the end of each span that is seen to begin is seen, too. */
+/* Attach ends first: otherwise an event could begin whose end is missed. */
 static int span_attach(struct source *s)
 {
 	struct span_bpf *skel = s->skel;

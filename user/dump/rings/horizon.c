@@ -134,7 +134,7 @@ uint64_t ring_laps__note(struct ring_laps *l, uint64_t now, uint64_t written, si
 	}
 	/*
 	 * There is room: notes are at least a quarter of a ring apart, and the oldest is less than
-	 * a ring behind.
+	 * a ring old.
 	 */
 	if (!l->n || written - l->notes[l->n - 1].written >= size / (RING_LAPS_NOTES - 1)) {
 		l->notes[l->n].time = now;

@@ -37,11 +37,12 @@ struct key {
 
 struct ends_desc {
 	enum frbpf_source source;
-	const char *target[N_ROLES]; /* "system:name"; %s: the system call. NULL: that of the rule */
-	bool alone;		     /* only one at a time for each key */
+	const char
+		*target[N_ROLES]; /* "system:name"; %s: the system call. NULL: that of the rule */
+	bool alone;		  /* only one at a time for each key */
 };
 
-/* For each source, the first entry whose events a session has counts. */
+/* Of several entries for a source, the first whose events the session records is used. */
 static const struct ends_desc ends_descs[] = {
 	{ FRBPF_SOURCE_SYSCALL, { "raw_syscalls:sys_enter", "raw_syscalls:sys_exit" }, true },
 	{ FRBPF_SOURCE_SYSCALL, { "syscalls:sys_enter_%s", "syscalls:sys_exit_%s" }, true },

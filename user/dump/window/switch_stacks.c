@@ -77,9 +77,9 @@ int switch_stacks__init(struct switch_stacks *s, const struct incident *inc,
 	return s->n ? list_switch_ids(s, session) : 0;
 }
 
-/* When the wait began that the sample has the stack of; false: it has none. */
-static bool wait_began(const struct switch_stacks *s, const struct perf_event_header *h,
-		       uint64_t *ret)
+/* Get the start of the wait whose stack the sample has. False: it has no stack of a wait. */
+static bool sample_wait_began(const struct switch_stacks *s, const struct perf_event_header *h,
+			      uint64_t *ret)
 {
 	const struct switch_id want = { .id = record__id(h) }, *id;
 
@@ -94,7 +94,7 @@ void switch_stacks__note(struct switch_stacks *s, const struct perf_event_header
 	uint32_t tid = record__tid(h);
 	uint64_t began;
 
-	if (!s->n || !wait_began(s, h, &began))
+	if (!s->n || !sample_wait_began(s, h, &began))
 		return;
 	for (size_t i = 0; i < s->n; i++) {
 		struct switch_wanted *w = &s->v[i];
