@@ -76,7 +76,7 @@ static __always_inline bool is_for_us(struct request *rq, struct task_struct *ta
 }
 
 /* Begin a request. @issued: ns; 0: not issued yet. */
-static __always_inline void begin(struct request *rq, __u64 queued, __u64 issued)
+static __always_inline void request_flight_begin(struct request *rq, __u64 queued, __u64 issued)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct flight_key key = request_key(rq);
@@ -100,7 +100,7 @@ static __always_inline void begin(struct request *rq, __u64 queued, __u64 issued
 	flight_begun(f, queued, 1);
 }
 
-static __always_inline void end(const struct request *rq, struct flight *f)
+static __always_inline void request_flight_end(const struct request *rq, struct flight *f)
 {
 	struct flight_key key = request_key(rq);
 
@@ -110,7 +110,7 @@ static __always_inline void end(const struct request *rq, struct flight *f)
 SEC("tp_btf/block_io_start")
 int BPF_PROG(io_start, struct request *rq)
 {
-	begin(rq, of_device ? rq->start_time_ns : bpf_ktime_get_ns(), 0);
+	request_flight_begin(rq, of_device ? rq->start_time_ns : bpf_ktime_get_ns(), 0);
 	return 0;
 }
 
@@ -127,7 +127,7 @@ SEC("tp_btf/block_rq_insert")
 int BPF_PROG(io_insert, struct request *rq)
 {
 	if (!request_under_way(rq))
-		begin(rq, rq->start_time_ns ?: bpf_ktime_get_ns(), 0);
+		request_flight_begin(rq, rq->start_time_ns ?: bpf_ktime_get_ns(), 0);
 	return 0;
 }
 
@@ -140,7 +140,7 @@ int BPF_PROG(io_issue, struct request *rq)
 	if (f)
 		f->data.issued = now;
 	else
-		begin(rq, rq->start_time_ns ?: now, now);
+		request_flight_begin(rq, rq->start_time_ns ?: now, now);
 	return 0;
 }
 
@@ -151,7 +151,7 @@ int BPF_PROG(io_merge, struct request *rq)
 	struct flight *f = request_find(rq);
 
 	if (f)
-		end(rq, f);
+		request_flight_end(rq, f);
 	return 0;
 }
 
@@ -250,7 +250,7 @@ int BPF_PROG(io_complete, struct request *rq, int error, unsigned int bytes)
 		if (begin && (__s64)(now - begin) > 0 && !rules_below(bank, now - begin))
 			check_request(rq, p, bytes, bank, now, now - begin);
 	}
-	end(rq, f);
+	request_flight_end(rq, f);
 	return 0;
 }
 

@@ -9,8 +9,8 @@
 #define EEXIST 17
 
 /*
- * Two banks of rules; control.generation tells which is in force. Entry i of bank h is at 2 * i +
- * h. A source that is loaded many times, for few rules each, gets a smaller map.
+ * Two banks of rules; control.generation tells which is in force. Entry i of bank b is at 2 * i +
+ * b. A source that is loaded many times, for few rules each, gets a smaller map.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

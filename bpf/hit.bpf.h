@@ -147,7 +147,7 @@ struct hit_value {
 };
 
 /* Extract the value @x from an argument with value @v; 0 or "" if it cannot be read. */
-__noinline int extract_from(const struct frbpf_extract *x, __u64 v, struct hit_value *ret)
+__noinline int arg_extract_from(const struct frbpf_extract *x, __u64 v, struct hit_value *ret)
 {
 	__u64 addr = v, word[2] = { 0, 0 };
 	__u32 i;
@@ -191,10 +191,10 @@ __noinline int extract_from(const struct frbpf_extract *x, __u64 v, struct hit_v
 	return 0;
 }
 
-static __always_inline void extract(const struct frbpf_extract *x, const struct hit_args *args,
-				    struct hit_value *ret)
+static __always_inline void arg_extract(const struct frbpf_extract *x, const struct hit_args *args,
+					struct hit_value *ret)
 {
-	extract_from(x, args->v[x->arg % HIT_ARGS], ret);
+	arg_extract_from(x, args->v[x->arg % HIT_ARGS], ret);
 }
 
 #define HIT_ARG(i_)                                                                                \
@@ -248,7 +248,7 @@ static __always_inline bool hit_passes(__u32 bank, const struct frbpf_extracts *
 				v = read_number(x, v + x->offset[0]);
 			v = trim_number(x, v);
 		} else {
-			extract_from(x, v, &value);
+			arg_extract_from(x, v, &value);
 			v = value.word[0];
 		}
 		if (!prefilter_takes_arg(bank, v))
@@ -267,7 +267,7 @@ static __always_inline void hit_extract(const struct frbpf_extracts *xs,
 	for (i = 0; i < FRBPF_MAX_ARGS; i++) {
 		if (i >= xs->n)
 			break;
-		extract(&xs->slot[i], args, (void *)m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG + i]);
+		arg_extract(&xs->slot[i], args, (void *)m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG + i]);
 	}
 }
 
@@ -278,7 +278,7 @@ static __always_inline bool hit_may_be_of_own_disk(const struct hit *hit)
 
 	if (own_at.disk.kind == FRBPF_EXTRACT_NONE)
 		return true;
-	extract(&own_at.disk, &hit->args, &disk);
+	arg_extract(&own_at.disk, &hit->args, &disk);
 	return !disk.word[0] || is_own_disk(disk.word[0]);
 }
 
@@ -288,12 +288,12 @@ static __always_inline bool hit_may_be_of_own_data(const struct hit *hit)
 	struct hit_value value = {};
 
 	if (own_at.bio.kind != FRBPF_EXTRACT_NONE) {
-		extract(&own_at.bio, &hit->args, &value);
+		arg_extract(&own_at.bio, &hit->args, &value);
 		return bio_may_be_ours(value.word[0]);
 	}
 	if (own_at.inode.kind == FRBPF_EXTRACT_NONE)
 		return true;
-	extract(&own_at.inode, &hit->args, &value);
+	arg_extract(&own_at.inode, &hit->args, &value);
 	return !value.word[0] || inode_may_be_ours(value.word[0]);
 }
 

@@ -16,9 +16,9 @@
 
 static __always_inline __u64 suppress_value(__u32 slot)
 {
-	__u64 *place = bpf_map_lookup_elem(&suppress_times, &slot);
+	__u64 *value = bpf_map_lookup_elem(&suppress_times, &slot);
 
-	return place ? *place : 0;
+	return value ? *value : 0;
 }
 
 /* May dumps go to the disk @dev? A kernel thread may only write there for us. */

@@ -5,9 +5,9 @@
 
 #include "rules.bpf.h"
 
-static __always_inline bool prefilter_number(const struct frbpf_prefilter_number *g, __u64 v)
+static __always_inline bool prefilter_number(const struct frbpf_prefilter_number *f, __u64 v)
 {
-	return v - g->lo <= g->span && g->bits >> (v & 63) & 1;
+	return v - f->lo <= f->span && f->bits >> (v & 63) & 1;
 }
 
 /* The index of the argument that is tested; FRBPF_MAX_ARGS or above: none is. */
@@ -24,9 +24,9 @@ static __always_inline bool prefilter_takes_arg(__u32 bank, __u64 v)
 /* Is any value of the task tested? */
 static __always_inline bool prefilter_asks_task(__u32 bank)
 {
-	const struct frbpf_prefilter *g = &control.bank[bank & 1].prefilter;
+	const struct frbpf_prefilter *f = &control.bank[bank & 1].prefilter;
 
-	return g->comm_mask[0] || g->task.field < FRBPF_FIELD_MAX;
+	return f->comm_mask[0] || f->task.field < FRBPF_FIELD_MAX;
 }
 
 /*
@@ -35,27 +35,27 @@ static __always_inline bool prefilter_asks_task(__u32 bank)
  */
 static __always_inline bool prefilter_takes_current(__u32 bank)
 {
-	const struct frbpf_prefilter *g = &control.bank[bank & 1].prefilter;
+	const struct frbpf_prefilter *f = &control.bank[bank & 1].prefilter;
 	struct task_struct *task;
-	__u32 field = g->task.field;
+	__u32 field = f->task.field;
 
 	if (!prefilter_asks_task(bank)) /* getting the task costs the most here */
 		return true;
 	task = bpf_get_current_task_btf();
-	if (g->comm_mask[0]) {
-		if ((*(__u64 *)&task->comm[0] ^ g->comm[0]) & g->comm_mask[0])
+	if (f->comm_mask[0]) {
+		if ((*(__u64 *)&task->comm[0] ^ f->comm[0]) & f->comm_mask[0])
 			return false;
-		if ((*(__u64 *)&task->comm[8] ^ g->comm[1]) & g->comm_mask[1])
+		if ((*(__u64 *)&task->comm[8] ^ f->comm[1]) & f->comm_mask[1])
 			return false;
 	}
 	if (field == FRBPF_FIELD_UID)
-		return prefilter_number(&g->task, task->real_cred->euid.val);
+		return prefilter_number(&f->task, task->real_cred->euid.val);
 	if (daemon_pidns != PID_NS_INIT_INUM)
 		return true;
 	if (field == FRBPF_FIELD_PID)
-		return prefilter_number(&g->task, (__u32)task->tgid);
+		return prefilter_number(&f->task, (__u32)task->tgid);
 	if (field == FRBPF_FIELD_TID)
-		return prefilter_number(&g->task, (__u32)task->pid);
+		return prefilter_number(&f->task, (__u32)task->pid);
 	return true;
 }
 
@@ -66,16 +66,16 @@ static __always_inline bool prefilter_takes_current(__u32 bank)
  */
 static __always_inline bool prefilter_suppresses(__u32 bank)
 {
-	const struct frbpf_prefilter *g = &control.bank[bank & 1].prefilter;
+	const struct frbpf_prefilter *f = &control.bank[bank & 1].prefilter;
 	struct frbpf_rule_state *st;
-	__u32 slot = g->slot;
+	__u32 slot = f->slot;
 
-	if (!g->decides)
+	if (!f->decides)
 		return false;
 	st = bpf_map_lookup_elem(&states, &slot);
 	if (!st || *(volatile __u64 *)&st->cooling != bpf_jiffies64())
 		return false;
-	suppress(st, is_own_task() ? FRBPF_CAUSE_SELF : FRBPF_CAUSE_COOLDOWN);
+	state_suppress(st, is_own_task() ? FRBPF_CAUSE_SELF : FRBPF_CAUSE_COOLDOWN);
 	return true;
 }
 

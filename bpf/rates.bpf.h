@@ -214,8 +214,8 @@ static __always_inline bool cooldown_lasts(const struct frbpf_rule *rule, __u64 
 }
 
 /* Does @value break the cooldown that began at @last? See struct frbpf_bar. */
-static __always_inline bool escalates(const struct frbpf_rule *rule, const struct frbpf_bar *bar,
-				      __u64 last, __u64 value)
+static __always_inline bool value_escalates(const struct frbpf_rule *rule,
+					    const struct frbpf_bar *bar, __u64 last, __u64 value)
 {
 	__u64 limit;
 
@@ -255,7 +255,7 @@ static __always_inline bool is_cooling(const struct frbpf_rule *rule, struct frb
 	c->last = c->last_fired ? *(volatile __u64 *)c->last_fired : 0;
 	if (!cooldown_lasts(rule, c->last, m->now))
 		return false;
-	c->broken = c->bar && escalates(rule, c->bar, c->last, m->value);
+	c->broken = c->bar && value_escalates(rule, c->bar, c->last, m->value);
 	return !c->broken;
 }
 
@@ -339,7 +339,7 @@ static __always_inline void suppressed_take(struct frbpf_rule_state *st,
 	st->since_last.value = 0;
 }
 
-static __always_inline void suppress(struct frbpf_rule_state *st, enum frbpf_cause cause)
+static __always_inline void state_suppress(struct frbpf_rule_state *st, enum frbpf_cause cause)
 {
 	if (cause < FRBPF_CAUSE_MAX)
 		__sync_fetch_and_add(&st->suppressed[cause], 1);

@@ -230,7 +230,7 @@ static __always_inline bool is_known_to_cool(const struct frbpf_rule *rule,
 					     const struct match *m)
 {
 	return *(volatile const __u64 *)&st->cooling == bpf_jiffies64() &&
-	       !escalates(rule, &st->bar, *(volatile const __u64 *)&st->last_fired, m->value);
+	       !value_escalates(rule, &st->bar, *(volatile const __u64 *)&st->last_fired, m->value);
 }
 
 /* The condition of the rule holds: fire or suppress. Returns the cause; FRBPF_CAUSE_NONE: fired. */
@@ -338,7 +338,7 @@ static __always_inline int rule_matches(const struct frbpf_rule *rule, struct fr
 		part_note(rule, st, m);
 	if (cause_is_reported(cause) && !m->lacks_tasks)
 		suppressed_note(st, m);
-	suppress(st, cause);
+	state_suppress(st, cause);
 	return RUN_NEXT;
 }
 
@@ -354,7 +354,7 @@ static __always_inline bool share_reached(const struct frbpf_rule *rule,
 		return false;
 	share = share_of(rule, st, m);
 	if (!share) {
-		suppress(st, FRBPF_CAUSE_KEYS);
+		state_suppress(st, FRBPF_CAUSE_KEYS);
 		return false;
 	}
 	if (!m->now)
@@ -568,7 +568,7 @@ static __always_inline void look_silence(const struct frbpf_rule *rule, struct f
 	cause = rule_outcome(rule, st, m, false);
 	if (cause_is_reported(cause))
 		suppressed_note(st, m);
-	suppress(st, cause);
+	state_suppress(st, cause);
 }
 
 __noinline int look_end_rule(__u32 idx)

@@ -21,7 +21,7 @@ static __always_inline void wait_describe(struct match *m, const struct wait *wa
 	m->source = FRBPF_SOURCE_RUNQLAT;
 }
 
-static __always_inline void runnable(struct task_struct *task, __u64 now)
+static __always_inline void wait_runnable(struct task_struct *task, __u64 now)
 {
 	struct wait *wait = wait_of(task);
 
@@ -34,14 +34,14 @@ SEC("tp_btf/sched_wakeup")
 int BPF_PROG(rq_wakeup, struct task_struct *task)
 {
 	if (!task_is_on_cpu(task)) /* otherwise it was woken before it slept */
-		runnable(task, bpf_ktime_get_ns());
+		wait_runnable(task, bpf_ktime_get_ns());
 	return 0;
 }
 
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(rq_wakeup_new, struct task_struct *task)
 {
-	runnable(task, bpf_ktime_get_ns());
+	wait_runnable(task, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -53,7 +53,7 @@ int BPF_PROG(rq_switch, bool preempt, struct task_struct *prev, struct task_stru
 	struct match *m;
 
 	if (prev->pid && task_is_runnable(prev, preempt))
-		runnable(prev, now);
+		wait_runnable(prev, now);
 	if (!next->pid) /* the idle task waits for nothing */
 		return 0;
 	wait = bpf_task_storage_get(&waits, next, 0, 0);

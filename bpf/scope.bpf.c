@@ -32,7 +32,7 @@ struct {
 
 __u64 missing; /* tasks that have no entry because there was no memory */
 
-static __always_inline void include(struct task_struct *task)
+static __always_inline void scope_include(struct task_struct *task)
 {
 	__u64 address = (__u64)task, number = (__u32)task->pid;
 
@@ -61,7 +61,7 @@ SEC("tp_btf/task_newtask")
 int BPF_PROG(scope_newtask, struct task_struct *task)
 {
 	if (bpf_task_storage_get(&scope, bpf_get_current_task_btf(), 0, 0))
-		include(task);
+		scope_include(task);
 	return 0;
 }
 
@@ -89,6 +89,6 @@ int scope_threads(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 
 	if (task && bpf_task_storage_get(&scope, task->group_leader, 0, 0))
-		include(task);
+		scope_include(task);
 	return 0;
 }

@@ -52,7 +52,7 @@ static __always_inline __u64 key_value(const struct frbpf_extract *x, const stru
 	case FRBPF_EXTRACT_CPU:
 		return bpf_get_smp_processor_id();
 	}
-	extract(x, args, &v);
+	arg_extract(x, args, &v);
 	return v.word[0];
 }
 
@@ -75,7 +75,7 @@ static __always_inline void save_args(struct flight_data *data, const struct hit
 		if (i >= start_extracts[bank].n)
 			break;
 		if (start_slots[bank] >> i & 1)
-			extract(&start_extracts[bank].slot[i], args, &data->args[i]);
+			arg_extract(&start_extracts[bank].slot[i], args, &data->args[i]);
 	}
 }
 

@@ -98,7 +98,7 @@ static int run_named_command(int argc, char **argv)
 }
 
 /* "help COMMAND" is "COMMAND --help". */
-static int help(int argc, char **argv)
+static int run_help(int argc, char **argv)
 {
 	char *words[] = { argv[1], (char[]){ "--help" }, NULL };
 
@@ -121,7 +121,7 @@ int main(int argc, char **argv)
 		cmd_move_first(argv, first);
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	    strcmp(argv[1], "help") == 0)
-		return help(argc - 1, argv + 1);
+		return run_help(argc - 1, argv + 1);
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
 		printf("frbpf %s\n", frbpf_version);
 		return EXIT_DONE;

@@ -24,7 +24,7 @@
 #include "detect/engine/cgroups.h"
 #include "detect/engine/rule_table.h"
 #include "detect/engine/text_set.h"
-#include "detect/engine/together.h"
+#include "detect/engine/rule_units.h"
 #include "rules/rule_trial.h"
 #include "engine_event.h"
 #include "random_draw.h"
@@ -47,7 +47,7 @@ struct stream {
 	struct trial_event events[EVENTS];
 	struct rule_table table;
 	uint32_t slots[RULES];
-	struct together together;
+	struct rule_units units;
 	struct trial_parts parts[RULES * WHEN_MAX_PARTS]; /* of each unit */
 };
 
@@ -263,8 +263,8 @@ static void put_rules(struct stream *s, struct engine_test_bpf *skel)
 
 	assert_int_equal(pattern_set__make(&in_force, s->rules, RULES, &patterns), 0);
 	assert_int_equal(pattern_set__write(patterns, bpf_map__fd(skel->maps.path_globs)), 0);
-	assert_int_equal(rule_table__build(&s->rules[0].when, s->together.units, s->together.n,
-					   s->together.slots, NULL, patterns, &s->table),
+	assert_int_equal(rule_table__build(&s->rules[0].when, s->units.v, s->units.n,
+					   s->units.slots, NULL, patterns, &s->table),
 			 0);
 	pattern_set__free(patterns);
 	for (uint32_t i = 0; i < s->table.bank.n_rules; i++)
@@ -353,7 +353,7 @@ static struct rule_trial *trial_of(const struct stream *s, uint64_t id)
 
 static void make_parts(struct stream *s, size_t unit)
 {
-	const struct rule_conf *conf = &s->together.units[unit];
+	const struct rule_conf *conf = &s->units.v[unit];
 	struct trial_parts *parts = &s->parts[unit];
 
 	*parts = (struct trial_parts){ .n_others = conf->n_others };
@@ -383,8 +383,8 @@ static void make_stream(struct stream *s)
 		s->slots[i] = i;
 		assert_int_equal(rule_trial__new(&s->rules[i], &s->trials[i]), 0);
 	}
-	assert_int_equal(together__make(s->rules, RULES, s->slots, &s->together, &err), 0);
-	for (size_t i = 0; i < s->together.n; i++)
+	assert_int_equal(rule_units__make(s->rules, RULES, s->slots, &s->units, &err), 0);
+	for (size_t i = 0; i < s->units.n; i++)
 		make_parts(s, i);
 }
 
@@ -395,8 +395,8 @@ static uint64_t try_event(struct stream *s, const size_t *order, const struct tr
 	uint64_t suppressed = 0;
 	int outcome;
 
-	for (size_t i = 0; i < s->together.n; i++) {
-		struct rule_trial *t = s->trials[s->together.slots[order[i]]];
+	for (size_t i = 0; i < s->units.n; i++) {
+		struct rule_trial *t = s->trials[s->units.slots[order[i]]];
 		const struct trial_parts *parts = &s->parts[order[i]];
 
 		outcome = parts->last ? rule_trial__try_after(t, parts, e, &cause)
@@ -419,7 +419,7 @@ static void run_stream(struct stream *s, struct engine_test_bpf *skel, uint64_t 
 	assert_non_null(ring);
 	make_stream(s);
 	put_rules(s, skel);
-	together__order(&s->together, order);
+	rule_units__order(&s->units, order);
 	for (uint32_t i = 0; i < EVENTS; i++) {
 		time += draw(3) ? draw(2000) : draw(9 * MS);
 		random_event(&s->events[i], time);
@@ -432,7 +432,7 @@ static void run_stream(struct stream *s, struct engine_test_bpf *skel, uint64_t 
 		*suppressed += try_event(s, order, &s->events[i]);
 	}
 	compare(s, skel, fired);
-	together__free(&s->together);
+	rule_units__free(&s->units);
 	for (uint32_t i = 0; i < RULES; i++) {
 		rule_trial__free(s->trials[i]);
 		expr__free(&s->rules[i].expr);

@@ -4,7 +4,7 @@
  * needs root or kernel BTF.
  * with: others
  */
-#include "detect/engine/together.h"
+#include "detect/engine/rule_units.h"
 #include "inject_fixture.h"
 #include "syscall_fixture.h"
 
@@ -225,12 +225,12 @@ static void check_moments(const char *when, int at_once)
 				     key_rule(B, "cpu == 2") };
 	const uint32_t slots[ARRAY_SIZE(rules)] = { 0, 1, 2 };
 	const uint64_t within = 1000 * MS, t = now_ns() - 3 * within;
-	struct together all = { 0 };
+	struct rule_units all = { 0 };
 	struct err err = { "" };
 	struct bench b;
 
-	assert_int_equal(together__make(rules, ARRAY_SIZE(rules), slots, &all, &err), 0);
-	b = bench_open_at(all.units, all.n, all.slots);
+	assert_int_equal(rule_units__make(rules, ARRAY_SIZE(rules), slots, &all, &err), 0);
+	b = bench_open_at(all.v, all.n, all.slots);
 	assert_int_equal(inject_at(&b, t, 1), 0);
 	assert_int_equal(inject_at(&b, t, 2), at_once);
 	assert_int_equal(inject_at(&b, t + 1, 2), 1);
@@ -238,7 +238,7 @@ static void check_moments(const char *when, int at_once)
 	assert_int_equal(b.last.parts[0].time, t);
 	assert_int_equal(inject_at(&b, t + within + 1, 2), 0);
 	bench_close(&b);
-	together__free(&all);
+	rule_units__free(&all);
 	free_rules(rules, ARRAY_SIZE(rules));
 }
 

@@ -399,7 +399,7 @@ static int measure_live(struct check *c, struct live_rule *ret, uint64_t *ret_ns
 	return live__run(c->rs, NULL, ns, ret, ret_ns, err);
 }
 
-static int try_live(struct check *c)
+static int try_rules_live(struct check *c)
 {
 	_cleanup_free_ struct live_rule *st = calloc(c->rs->n_rules + 1, sizeof(*st));
 	_cleanup_free_ enum measured_rate *rates = calloc(c->rs->n_rules + 1, sizeof(*rates));
@@ -466,7 +466,7 @@ static int check_rules_files(const struct check_opts *opts)
 	if (!code)
 		json_object_set_new(c.out, "plan", plan_report__make(c.rs, c.plan));
 	if (!code && opts->live)
-		status = try_live(&c);
+		status = try_rules_live(&c);
 	if (!opts->json)
 		print_check_text(&c);
 	else if (json_dumpf(c.out, stdout, JSON_INDENT(2)) == 0)

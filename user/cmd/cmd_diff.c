@@ -140,7 +140,7 @@ static int finish_diff(struct diff *d)
 	return EXIT_DONE;
 }
 
-static int run_with(struct diff *d, const struct location_hint *hint)
+static int run_diff_with(struct diff *d, const struct location_hint *hint)
 {
 	int status;
 
@@ -211,7 +211,7 @@ static int run_diff(int argc, char **argv)
 		return cmd_usage_error(&cmd_diff, "takes two recordings, A and B");
 	d.operands[0] = argv[optind];
 	d.operands[1] = argv[optind + 1];
-	opt = run_with(&d, &hint);
+	opt = run_diff_with(&d, &hint);
 	json_decref(d.sessions);
 	profile_tables__free(&d.tables);
 	recordings__free(&d.sides[0]);

@@ -48,7 +48,7 @@ static const char **list_paths(const struct recordings *r, size_t *ret_n)
 }
 
 /* In a process that can only read. NULL: an error was printed. */
-static json_t *merge_and_tell(void *arg)
+static json_t *merge_to_json(void *arg)
 {
 	const struct merge_request *req = arg;
 	struct merge_result res;
@@ -78,11 +78,11 @@ static void print_result(const struct merge_request *req, const json_t *res)
 	putchar('\n');
 }
 
-static int merge_to(const struct merge_request *req, struct new_file *f)
+static int merge_to_file(const struct merge_request *req, struct new_file *f)
 {
 	struct err err = { 0 };
 	json_t *res = NULL;
-	int code = reading__run(merge_and_tell, (void *)req, SECONDS_MAX, f->fd, &err, &res);
+	int code = reading__run(merge_to_json, (void *)req, SECONDS_MAX, f->fd, &err, &res);
 
 	if (code) {
 		if (err.msg[0])
@@ -113,7 +113,7 @@ static int merge_recordings(const struct recordings *r, struct merge_request *re
 		log_error("%s", err.msg);
 	} else {
 		req->fd = f.fd;
-		status = merge_to(req, &f);
+		status = merge_to_file(req, &f);
 	}
 	free(paths);
 	return status;

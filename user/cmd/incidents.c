@@ -108,7 +108,7 @@ void incidents__free(struct incidents *v)
  * Set "gone": true for sessions of @m whose file exists neither at its path nor in the base's
  * current place.
  */
-static void mark_gone(const char *dir, const json_t *m)
+static void mark_gone_sessions(const char *dir, const json_t *m)
 {
 	char here[2 * PATH_MAX];
 	json_t *s;
@@ -150,7 +150,7 @@ json_t *incidents__parse_manifest(int fd, const char *path, const char *dir, str
 	/* not json_loadfd(): it makes a system call for each byte */
 	m = json_loadb(text.len ? text.data : "", text.len, 0, &why);
 	if (json_is_object(m)) {
-		mark_gone(dir, m);
+		mark_gone_sessions(dir, m);
 		goto out;
 	}
 	json_decref(m);

@@ -319,7 +319,7 @@ static double vital_of(const json_t *vitals, const char *key, size_t i)
 }
 
 /* Index of the second that contains @time, ns; the last one if none does. */
-static size_t second_of(const json_t *vitals, json_int_t time)
+static size_t second_index(const json_t *vitals, json_int_t time)
 {
 	const json_t *ends = json_object_get(vitals, "end_monotonic_ns");
 	size_t i = 0;
@@ -340,7 +340,7 @@ void show_state__print_vitals(const json_t *vitals, json_int_t time)
 		       { "reclaims", "direct reclaims" },
 		       { "swapped_pages", "pages swapped" },
 		       { "net_errors", "network errors" } };
-	size_t s = second_of(vitals, time);
+	size_t s = second_index(vitals, time);
 	double length = vital_of(vitals, "length_ns", s), steal = vital_of(vitals, "steal_ns", s);
 	double idle = vital_of(vitals, "idle_ns", s) + vital_of(vitals, "iowait_ns", s);
 	double all = idle + steal + vital_of(vitals, "user_ns", s) +

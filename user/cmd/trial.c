@@ -8,7 +8,7 @@
 #include "cmd/trial.h"
 #include "common/array.h"
 #include "common/cleanup.h"
-#include "detect/engine/together.h"
+#include "detect/engine/rule_units.h"
 #include "detect/tracepoint/tracepoint_info.h"
 
 #define ARG(slot) (1U << (FRBPF_FIELD_ARG + (slot)))
@@ -319,7 +319,7 @@ static int rule_want(struct trial_rule *r)
 	return err;
 }
 
-/* ---- units: see detect/engine/together.h ---- */
+/* ---- units: see detect/engine/rule_units.h ---- */
 
 static struct trial_rule *rule_of_part(const struct trial *t, const struct when_part *part)
 {
@@ -372,7 +372,7 @@ static int unit_want(struct trial *t, const struct rule_conf *conf, struct trial
 }
 
 /* Request the events of all units, those of one event in the order of the kernel. */
-static int trial_want(struct trial *t, const struct together *all, const size_t *order)
+static int trial_want(struct trial *t, const struct rule_units *all, const size_t *order)
 {
 	int err = 0;
 
@@ -381,7 +381,7 @@ static int trial_want(struct trial *t, const struct together *all, const size_t 
 		struct trial_unit *u = &t->units[at];
 
 		u->rule = &t->rules[all->slots[at]];
-		err = unit_want(t, &all->units[at], u);
+		err = unit_want(t, &all->v[at], u);
 		if (!u->parts.last)
 			u->rule->unit = u;
 	}
@@ -392,22 +392,22 @@ static int trial_make_units(struct trial *t, struct err *err)
 {
 	_cleanup_free_ uint32_t *slots = calloc(t->rs->n_rules + 1, sizeof(*slots));
 	_cleanup_free_ size_t *order = NULL;
-	struct together all = { 0 };
+	struct rule_units all = { 0 };
 	int code = slots ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < t->rs->n_rules && !code; i++)
 		slots[i] = i;
-	code = code ?: together__make(t->rs->rules, t->rs->n_rules, slots, &all, err);
+	code = code ?: rule_units__make(t->rs->rules, t->rs->n_rules, slots, &all, err);
 	if (code)
 		return code == -ENOMEM ? err_set(err, code, "out of memory") : code;
 	order = calloc(all.n + 1, sizeof(*order));
 	t->units = calloc(all.n + 1, sizeof(*t->units));
 	code = order && t->units ? 0 : -ENOMEM;
 	if (!code) {
-		together__order(&all, order);
+		rule_units__order(&all, order);
 		code = trial_want(t, &all, order);
 	}
-	together__free(&all);
+	rule_units__free(&all);
 	return code ? err_set(err, code, "out of memory") : 0;
 }
 

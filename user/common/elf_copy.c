@@ -66,7 +66,7 @@ static int copy_range(struct copy *c, uint64_t offset, uint64_t size)
 	return 0;
 }
 
-static bool read_copy(const struct copy *c, void *buf, size_t size, uint64_t offset)
+static bool read_copied_bytes(const struct copy *c, void *buf, size_t size, uint64_t offset)
 {
 	return offset <= c->size && pread(c->to, buf, size, offset) == (ssize_t)size;
 }
@@ -87,7 +87,8 @@ static bool read_section_header(const struct copy *c, uint32_t i, struct section
 	Elf64_Shdr s;
 	Elf32_Shdr n;
 
-	if (c->is64 ? !read_copy(c, &s, sizeof(s), at) : !read_copy(c, &n, sizeof(n), at))
+	if (c->is64 ? !read_copied_bytes(c, &s, sizeof(s), at)
+		    : !read_copied_bytes(c, &n, sizeof(n), at))
 		return false;
 	if (c->is64)
 		*ret = (struct section){ s.sh_name, s.sh_type, s.sh_offset, s.sh_size };
@@ -135,10 +136,10 @@ static int copy_section_headers(struct copy *c)
 		err = copy_range(c, c->shoff, section_size(c));
 		if (err)
 			return err;
-		if (!c->is64 && read_copy(c, &narrow, sizeof(narrow), c->shoff)) {
+		if (!c->is64 && read_copied_bytes(c, &narrow, sizeof(narrow), c->shoff)) {
 			first.sh_size = narrow.sh_size;
 			first.sh_link = narrow.sh_link;
-		} else if (!c->is64 || !read_copy(c, &first, sizeof(first), c->shoff)) {
+		} else if (!c->is64 || !read_copied_bytes(c, &first, sizeof(first), c->shoff)) {
 			return 0;
 		}
 		if (!c->shnum && first.sh_size > ELF_COPY_SECTIONS)
@@ -170,7 +171,7 @@ static int copy_names(struct copy *c)
 	c->names = malloc(s.size + 1);
 	if (!c->names)
 		return -ENOMEM;
-	if (read_copy(c, c->names, s.size, s.offset))
+	if (read_copied_bytes(c, c->names, s.size, s.offset))
 		c->names_size = s.size;
 	c->names[c->names_size] = '\0';
 	return 0;
@@ -224,7 +225,8 @@ static int copy_segments(struct copy *c)
 		Elf64_Phdr p;
 		Elf32_Phdr n;
 
-		if (c->is64 ? !read_copy(c, &p, sizeof(p), at) : !read_copy(c, &n, sizeof(n), at))
+		if (c->is64 ? !read_copied_bytes(c, &p, sizeof(p), at)
+			    : !read_copied_bytes(c, &n, sizeof(n), at))
 			break;
 		if (!c->is64) {
 			p.p_type = n.p_type;

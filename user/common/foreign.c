@@ -332,7 +332,7 @@ static int create_file(const char *path)
 }
 
 /* Takes @at over. */
-static int open_for_append(const struct walk *w, int at, int flags)
+static int open_walk_for_append(const struct walk *w, int at, int flags)
 {
 	int fd = w->owner ? -ELOOP
 			  : reopen_file(at, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | flags);
@@ -348,7 +348,7 @@ int foreign__append(const char *path)
 
 	if (at == -ENOENT)
 		return create_file(path);
-	return at < 0 ? at : open_for_append(&w, at, 0);
+	return at < 0 ? at : open_walk_for_append(&w, at, 0);
 }
 
 int foreign__append_file(const char *path)
@@ -357,5 +357,5 @@ int foreign__append_file(const char *path)
 	struct stat st;
 	int at = check_found_file(walk__open(&w, path, true), false, &st);
 
-	return at < 0 ? at : open_for_append(&w, at, O_NONBLOCK);
+	return at < 0 ? at : open_walk_for_append(&w, at, O_NONBLOCK);
 }

@@ -136,7 +136,7 @@ int rights__keep(const int *keep, size_t n)
 }
 
 /* rights__keep() has made them effective. */
-static int lower_again(void)
+static int lower_rights_again(void)
 {
 	return set_effective(RIGHTS_ALL, CAP_CLEAR) < 0 ? -EPERM : 0;
 }
@@ -146,7 +146,7 @@ int rights__keep_reader(void)
 	static const int keep[] = { CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_SYSLOG,
 				    CAP_CHECKPOINT_RESTORE };
 
-	return rights__keep(keep, ARRAY_SIZE(keep)) ?: lower_again();
+	return rights__keep(keep, ARRAY_SIZE(keep)) ?: lower_rights_again();
 }
 
 int rights__keep_recorder(void)
@@ -159,5 +159,5 @@ int rights__keep_recorder(void)
 	int err = rights__keep(keep, ARRAY_SIZE(keep));
 
 	raisable[1].is_lowered = true; /* CAP_DAC_OVERRIDE */
-	return err ?: lower_again();
+	return err ?: lower_rights_again();
 }

@@ -107,8 +107,8 @@ static bool incident_covers(const struct incident *inc, const struct incident_tr
 	return deadline <= inc->latest_deadline && inc->deadline <= deadline + JOIN_SLACK_NS;
 }
 
-static struct incident *find_to_join(struct incident_pool *p, const struct active_set *g,
-				     const struct incident_trigger *it)
+static struct incident *find_joinable_incident(struct incident_pool *p, const struct active_set *g,
+					       const struct incident_trigger *it)
 {
 	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
 		struct incident *inc = p->v[i];
@@ -143,9 +143,9 @@ uint64_t incident_pool__merge_end(const struct incident *inc)
 	return inc->freeze.frozen + (inc->manual ? 0 : inc->active->rules->daemon.merge);
 }
 
-static struct incident *find_to_merge(struct incident_pool *p, const struct active_set *g,
-				      const struct incident_trigger *it,
-				      const struct rule_conf **ret_own)
+static struct incident *find_mergeable_incident(struct incident_pool *p, const struct active_set *g,
+						const struct incident_trigger *it,
+						const struct rule_conf **ret_own)
 {
 	for (size_t i = 0; i < INCIDENT_POOL_SIZE; i++) {
 		struct incident *inc = p->v[i];
@@ -215,7 +215,7 @@ void incident_pool__trigger(struct incident_pool *p, struct active_set *g, size_
 		counters->muted++;
 		return;
 	}
-	inc = find_to_join(p, g, &it);
+	inc = find_joinable_incident(p, g, &it);
 	if (inc && inc->n_triggers == INCIDENT_TRIGGERS_MAX && !(sessions & ~inc->sessions)) {
 		counters->merged++; /* no room for its marker */
 		incident_merge(inc, &it);
@@ -223,7 +223,7 @@ void incident_pool__trigger(struct incident_pool *p, struct active_set *g, size_
 		counters->joined++;
 		join_incident(p, inc, &it, sessions);
 	} else if (!(t->flags & FRBPF_TRIGGER_ESCALATED) &&
-		   (inc = find_to_merge(p, g, &it, &it.rule))) {
+		   (inc = find_mergeable_incident(p, g, &it, &it.rule))) {
 		counters->merged++;
 		incident_merge(inc, &it);
 	} else if (dump_limiter__free_at(&counters->dumps, &it.rule->max_dumps) > t->time ||
@@ -338,7 +338,7 @@ static bool sessions_free(const struct incident *inc)
 	return true;
 }
 
-static void mark_wanted(struct incident *inc, bool wanted)
+static void mark_dumpers_wanted(struct incident *inc, bool wanted)
 {
 	for (size_t i = 0; i < inc->active->n_dumpers; i++) {
 		if (inc->sessions & (1ULL << i))
@@ -383,7 +383,7 @@ struct incident *incident_pool__next_due(struct incident_pool *p, uint64_t now,
 
 	*ret_deadline = UINT64_MAX;
 	for (inc = next_pending(p, 0); inc; inc = next_pending(p, inc->number))
-		mark_wanted(inc, false);
+		mark_dumpers_wanted(inc, false);
 	for (inc = next_pending(p, 0); inc; inc = next_pending(p, inc->number)) {
 		if (inc->deadline > now && !p->closed) {
 			if (inc->deadline < *ret_deadline)
@@ -392,7 +392,7 @@ struct incident *incident_pool__next_due(struct incident_pool *p, uint64_t now,
 		}
 		if (!due && sessions_free(inc))
 			due = inc;
-		mark_wanted(inc, true);
+		mark_dumpers_wanted(inc, true);
 	}
 	if (due)
 		claim_incident(due);

@@ -68,7 +68,7 @@ static void drop_successor(struct fit *fit)
 	fit->ready = false;
 }
 
-static struct fit *find_or_add(struct ring_fit *f, const struct session *s)
+static struct fit *get_fit(struct ring_fit *f, const struct session *s)
 {
 	struct fit *fit = find_fit(f, s->name);
 
@@ -217,7 +217,7 @@ bool ring_fit__step(struct ring_fit *f, const struct active_set *g, ring_fit_sta
 		const struct session *s = g->dumpers[i]->session;
 		struct fit *fit;
 
-		if (!g->rules->sessions[i].ring || !s->n_cpus || !(fit = find_or_add(f, s)))
+		if (!g->rules->sessions[i].ring || !s->n_cpus || !(fit = get_fit(f, s)))
 			continue;
 		if (!fit->next && now >= fit_next_look(fit))
 			fit_look(fit, g, i, start, arg);

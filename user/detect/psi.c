@@ -159,7 +159,7 @@ static int open_trigger(const struct psi *p, uint64_t threshold_us)
 }
 
 static void on_rule(void *arg, uint32_t events);
-static void on_early(void *arg, uint32_t events);
+static void on_psi_early(void *arg, uint32_t events);
 
 static void psi_unwatch(struct psi *p)
 {
@@ -191,7 +191,7 @@ static int psi_watch(struct psi *p)
 		err = p->early_fd < 0 ? p->early_fd : 0;
 	}
 	err = err ?: listener__add(p->listener, p->rule_fd, EPOLLPRI, on_rule, p);
-	err = err ?: listener__add(p->listener, p->early_fd, EPOLLPRI, on_early, p);
+	err = err ?: listener__add(p->listener, p->early_fd, EPOLLPRI, on_psi_early, p);
 	if (err)
 		psi_unwatch(p);
 	return err;
@@ -239,7 +239,7 @@ static bool take_reading(struct psi *p, uint32_t events, uint64_t *ret_now)
 	return true;
 }
 
-static void on_early(void *arg, uint32_t events)
+static void on_psi_early(void *arg, uint32_t events)
 {
 	uint64_t now;
 

@@ -14,7 +14,7 @@
 #include "detect/detectors_core.h"
 #include "detect/engine/look.h"
 #include "detect/engine/text_set.h"
-#include "detect/engine/together.h"
+#include "detect/engine/rule_units.h"
 #include "examine/probe/probe_reader.h"
 
 /* The rules of an update that the same programs evaluate. */
@@ -31,12 +31,12 @@ struct update {
 	const struct rule_conf *rules;
 	size_t n_rules;
 	struct slots slots;
-	uint64_t *ids;		  /* per rule */
-	uint32_t *slot_of;	  /* per rule */
-	bool *fresh;		  /* per rule: its slot is new */
-	size_t n_keyed;		  /* rules that count or cool down per process, thread, ... */
-	struct together together; /* the rules in the form for the programs */
-	struct group *groups;	  /* at most one per rule */
+	uint64_t *ids;		 /* per rule */
+	uint32_t *slot_of;	 /* per rule */
+	bool *fresh;		 /* per rule: its slot is new */
+	size_t n_keyed;		 /* rules that count or cool down per process, thread, ... */
+	struct rule_units units; /* the rules in the form for the programs */
+	struct group *groups;	 /* at most one per rule */
 	size_t n_groups;
 	struct source **sources;      /* of the groups: they will be in force */
 	struct cgroup_set *cgroups;   /* that the rules name */
@@ -50,7 +50,7 @@ static void update__free(struct update *u)
 		if (u->groups[i].opened)
 			source__free(u->groups[i].source);
 	}
-	together__free(&u->together);
+	rule_units__free(&u->units);
 	cgroup_set__free(u->cgroups);
 	pattern_set__free(u->patterns);
 	free(u->ids);
@@ -90,8 +90,8 @@ static const char *group_name(const struct group *g, char *buf, size_t size)
 
 static int update__group(struct update *u, struct err *err)
 {
-	for (size_t i = 0; i < u->together.n; i++) {
-		const struct when *when = &u->together.units[i].when;
+	for (size_t i = 0; i < u->units.n; i++) {
+		const struct when *when = &u->units.v[i].when;
 		size_t k = 0;
 
 		while (k < u->n_groups && !when__same_events(u->groups[k].when, when))
@@ -112,9 +112,9 @@ static int update__group(struct update *u, struct err *err)
 
 static int build_table(const struct update *u, struct group *g, struct err *err)
 {
-	const struct together *t = &u->together;
-	int code = rule_table__build(g->when, t->units, t->n, t->slots, u->cgroups, u->patterns,
-				     g->table);
+	const struct rule_units *t = &u->units;
+	int code =
+		rule_table__build(g->when, t->v, t->n, t->slots, u->cgroups, u->patterns, g->table);
 	char name[128];
 
 	if (code == -E2BIG)
@@ -153,7 +153,7 @@ static int update__build_tables(struct update *u, const struct detectors *d, str
 			       FRBPF_MAX_PATH_GLOBS);
 	if (code)
 		return err_set(err, code, "out of memory");
-	code = together__make(u->rules, u->n_rules, u->slot_of, &u->together, err);
+	code = rule_units__make(u->rules, u->n_rules, u->slot_of, &u->units, err);
 	code = code ?: update__group(u, err);
 	for (size_t i = 0; i < u->n_groups && !code; i++)
 		code = build_table(u, &u->groups[i], err);

@@ -59,7 +59,7 @@ int build_id__from_notes(const void *notes, size_t len, struct build_id *ret)
 #define KERNEL_NOTES_MAX (1 << 20)
 #define NOTES_MAX	 (1 << 20) /* bytes of a segment or section */
 
-static int from_range(Elf *elf, uint64_t off, uint64_t size, struct build_id *ret)
+static int read_note_range(Elf *elf, uint64_t off, uint64_t size, struct build_id *ret)
 {
 	Elf_Data *data;
 
@@ -71,7 +71,7 @@ static int from_range(Elf *elf, uint64_t off, uint64_t size, struct build_id *re
 	return build_id__from_notes(data->d_buf, data->d_size, ret);
 }
 
-static int from_segments(Elf *elf, struct build_id *ret)
+static int read_segments_id(Elf *elf, struct build_id *ret)
 {
 	size_t n, i;
 	GElf_Phdr ph;
@@ -81,21 +81,21 @@ static int from_segments(Elf *elf, struct build_id *ret)
 	for (i = 0; i < n; i++) {
 		if (!gelf_getphdr(elf, i, &ph))
 			break;
-		if (ph.p_type == PT_NOTE && !from_range(elf, ph.p_offset, ph.p_filesz, ret))
+		if (ph.p_type == PT_NOTE && !read_note_range(elf, ph.p_offset, ph.p_filesz, ret))
 			return 0;
 	}
 	return -ENOENT;
 }
 
 /* Kernel modules are relocatable files, which have no segments. */
-static int from_sections(Elf *elf, struct build_id *ret)
+static int read_sections_id(Elf *elf, struct build_id *ret)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 
 	while ((scn = elf_nextscn(elf, scn)))
 		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_NOTE &&
-		    !from_range(elf, sh.sh_offset, sh.sh_size, ret))
+		    !read_note_range(elf, sh.sh_offset, sh.sh_size, ret))
 			return 0;
 	return -ENOENT;
 }
@@ -114,9 +114,9 @@ int build_id__read_fd(int fd, struct build_id *ret)
 	if (!elf)
 		return -ENOENT;
 	if (elf_kind(elf) == ELF_K_ELF) {
-		err = from_segments(elf, ret);
+		err = read_segments_id(elf, ret);
 		if (err)
-			err = from_sections(elf, ret);
+			err = read_sections_id(elf, ret);
 	}
 	elf_end(elf);
 	return err;

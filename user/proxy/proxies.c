@@ -296,7 +296,7 @@ void proxy__unref(struct proxy *x)
 /* ---- all of them ---- */
 
 /* False: the process has ended. */
-static bool process_one(struct proxies *p, struct proxy *x, proxies_fn fn, void *arg)
+static bool process_proxy(struct proxies *p, struct proxy *x, proxies_fn fn, void *arg)
 {
 	struct proxy_message m;
 	size_t n_fds;
@@ -333,7 +333,7 @@ void proxies__process(struct proxies *p, proxies_fn fn, void *arg)
 
 	/* one at a time: a message may end another process */
 	for (int i = 0; i < EVENTS_MAX && epoll_wait(p->epoll, &ev, 1, 0) == 1; i++)
-		process_one(p, ev.data.ptr, fn, arg);
+		process_proxy(p, ev.data.ptr, fn, arg);
 }
 
 /* SIGKILL also ends one that hangs or was stopped. */

@@ -364,7 +364,7 @@ static _Noreturn void become_proxy(const struct proxy_request *r, const int fds[
 }
 
 /* Check that each word ends within the request. */
-static bool is_whole(const struct proxy_request *r, ssize_t n)
+static bool request_is_whole(const struct proxy_request *r, ssize_t n)
 {
 	uint32_t words = 0;
 
@@ -395,7 +395,7 @@ static _Noreturn void serve_socket(int sock)
 
 		if (n <= 0 && n != -EMSGSIZE)
 			_exit(0);
-		if (n_fds == 2 && is_whole(&r, n) && fork_sibling() == 0)
+		if (n_fds == 2 && request_is_whole(&r, n) && fork_sibling() == 0)
 			become_proxy(&r, fds, sock);
 		while (n_fds) /* the daemon sees the failure, because its socket is closed */
 			close(fds[--n_fds]);

@@ -53,7 +53,7 @@ static int open_precise(struct event *ev, const struct place *at)
 	return first;
 }
 
-#define SAMPLE_PAGE_SIZES    (PERF_SAMPLE_DATA_PAGE_SIZE | 1ULL << 23) /* and code pages */
+#define SAMPLE_PAGE_SIZES (PERF_SAMPLE_DATA_PAGE_SIZE | 1ULL << 23) /* and code pages */
 
 /*
  * Drop the next field that this kernel may not know, in perf's order. False: nothing is left to
@@ -212,8 +212,8 @@ static int explain_open_failure(const struct event *ev, int cpu, int error, stru
 	return err_set(err, error, "%s on CPU %d: %s", ev->name, cpu, text);
 }
 
-static int open_at(struct event *ev, const struct place *at, struct err *err,
-		   const char **ret_notice)
+static int open_event_at(struct event *ev, const struct place *at, struct err *err,
+			 const char **ret_notice)
 {
 	int fd = open_dropping(ev, at);
 
@@ -224,8 +224,8 @@ static int open_at(struct event *ev, const struct place *at, struct err *err,
 
 int event__open(struct event *ev, int cpu, struct err *err, const char **ret_notice)
 {
-	return open_at(ev, &(struct place){ .pid = -1, .cpu = cpu, .group_fd = -1 }, err,
-		       ret_notice);
+	return open_event_at(ev, &(struct place){ .pid = -1, .cpu = cpu, .group_fd = -1 }, err,
+			     ret_notice);
 }
 
 static int set_event_filter(const struct event *ev, int fd, struct err *err)
@@ -260,7 +260,7 @@ int event__open_for(struct event *ev, const struct record_target *target, size_t
 		at.pid = target->cgroup_fd;
 		at.flags = PERF_FLAG_PID_CGROUP;
 	}
-	fd = open_at(ev, &at, err, ret_notice);
+	fd = open_event_at(ev, &at, err, ret_notice);
 	return fd < 0 ? fd : set_event_filter(ev, fd, err);
 }
 

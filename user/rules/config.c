@@ -311,7 +311,7 @@ static int parse_entry(struct parser *p)
 	return add_config_entry(p, &e);
 }
 
-static void bad_start(struct parser *p)
+static void diagnose_bad_start(struct parser *p)
 {
 	struct span here = parser__here(p);
 
@@ -333,7 +333,7 @@ static void parser__enter_piece(struct parser *p)
 	p->piece = piece;
 }
 
-static int parse_all(struct parser *p)
+static int parse_config_lines(struct parser *p)
 {
 	int err = 0;
 
@@ -350,7 +350,7 @@ static int parse_all(struct parser *p)
 		else if (isalpha(c))
 			err = parse_entry(p);
 		else
-			bad_start(p);
+			diagnose_bad_start(p);
 	}
 	return err;
 }
@@ -374,7 +374,7 @@ int config__parse_damaged(struct source_text *src, struct diags *d, struct confi
 			     "a NUL byte: this is not a text file");
 		c->damaged = true;
 	} else {
-		err = parse_all(&p);
+		err = parse_config_lines(&p);
 	}
 	if (err) {
 		diags__keep(d, TAKE_PTR(c->src));

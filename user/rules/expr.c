@@ -260,7 +260,7 @@ static bool op_holds(enum frbpf_op op, __s64 a, __s64 b)
 	return false;
 }
 
-static bool is_at_or_below(const char *path, const char *top)
+static bool path_is_at_or_below(const char *path, const char *top)
 {
 	size_t len = strlen(top);
 
@@ -312,7 +312,7 @@ static bool node_holds(const struct expr *e, const struct frbpf_node *n,
 	const char *name = (const char *)val;
 
 	if (n->field == FRBPF_FIELD_CGROUP)
-		return is_at_or_below(s->cgroup[who], e->strings[n->val[0]]) ==
+		return path_is_at_or_below(s->cgroup[who], e->strings[n->val[0]]) ==
 		       (n->op == FRBPF_OP_EQ);
 	if (n->field == FRBPF_FIELD_CGROUP_PATH)
 		return cgroup_fits(e->strings[n->val[0]], s->cgroup[who]) ==

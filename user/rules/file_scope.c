@@ -73,8 +73,8 @@ static bool session_is_taken(const struct ruleset *rs, const char *name)
 	return false;
 }
 
-static const struct own_session *find_own(const struct ruleset *rs, size_t piece, const char *name,
-					  size_t len)
+static const struct own_session *find_own_session(const struct ruleset *rs, size_t piece,
+						  const char *name, size_t len)
 {
 	for (size_t i = 0; i < rs->n_own; i++) {
 		const struct own_session *o = &rs->own[i];
@@ -91,7 +91,7 @@ static bool same_session(const struct session_conf *a, const struct session_conf
 }
 
 /* Find a session of another file that equals the last one; n_sessions - 1: none. */
-static size_t find_twin(const struct ruleset *rs)
+static size_t find_twin_session(const struct ruleset *rs)
 {
 	const struct session_conf *last = &rs->sessions[rs->n_sessions - 1];
 	size_t i = 0;
@@ -178,7 +178,7 @@ static int join_rings(struct ruleset *rs, size_t *ret)
 	return 0;
 }
 
-static int add_own(struct ruleset *rs, size_t piece)
+static int add_own_session(struct ruleset *rs, size_t piece)
 {
 	const struct session_conf *last = &rs->sessions[rs->n_sessions - 1];
 	struct own_session *v = reallocarray(rs->own, rs->n_own + 1, sizeof(*v));
@@ -211,11 +211,11 @@ int file_scope__add_session(struct ruleset *rs, struct diags *d)
 	const struct source_text *src = rs->config->src;
 	struct session_conf *last = &rs->sessions[rs->n_sessions - 1];
 	size_t twin;
-	int err = add_own(rs, source_text__piece(src, last->name_span.off));
+	int err = add_own_session(rs, source_text__piece(src, last->name_span.off));
 
 	if (err)
 		return err;
-	twin = find_twin(rs);
+	twin = find_twin_session(rs);
 	if (twin + 1 == rs->n_sessions)
 		err = join_rings(rs, &twin);
 	if (err)
@@ -235,7 +235,7 @@ bool file_scope__find_session(const struct ruleset *rs, struct span at, const ch
 			      size_t len, size_t *ret)
 {
 	const struct own_session *own =
-		find_own(rs, source_text__piece(rs->config->src, at.off), name, len);
+		find_own_session(rs, source_text__piece(rs->config->src, at.off), name, len);
 
 	for (size_t i = 0; !own && i < rs->n_sessions; i++) {
 		if (strlen(rs->sessions[i].name) == len &&

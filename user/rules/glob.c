@@ -27,7 +27,7 @@ static struct element element_at(const char *p)
 	return (struct element){ p, *p == '[' ? set_length(p) : 1 };
 }
 
-static bool set_fits(const struct element *e, unsigned char c)
+static bool char_set_fits(const struct element *e, unsigned char c)
 {
 	const unsigned char *p = (const unsigned char *)e->text + 1;
 	const unsigned char *end = (const unsigned char *)e->text + e->len - 1;
@@ -48,7 +48,7 @@ static bool element_fits(const struct element *e, unsigned char c)
 {
 	if (*e->text == '?')
 		return true;
-	return *e->text == '[' ? set_fits(e, c) : (unsigned char)*e->text == c;
+	return *e->text == '[' ? char_set_fits(e, c) : (unsigned char)*e->text == c;
 }
 
 int glob__compile(const char *pattern, struct frbpf_glob *ret, size_t *ret_least,

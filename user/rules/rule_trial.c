@@ -368,7 +368,7 @@ int rule_trial__try(struct rule_trial *t, const struct trial_event *e, enum frbp
 	return outcome;
 }
 
-static bool in_time(const struct rule_trial *part, const struct when_parts *when, uint64_t now)
+static bool part_in_time(const struct rule_trial *part, const struct when_parts *when, uint64_t now)
 {
 	int64_t age = (int64_t)(now - part->matched_at);
 
@@ -381,7 +381,7 @@ int rule_trial__try_after(struct rule_trial *t, const struct trial_parts *parts,
 	if (!parts->last->matches)
 		return TRIAL_NO;
 	for (uint32_t i = 0; i < parts->n_others; i++) {
-		if (!in_time(parts->others[i], &t->rule->when.parts, e->time))
+		if (!part_in_time(parts->others[i], &t->rule->when.parts, e->time))
 			return TRIAL_NO;
 	}
 	return trial_match(t, e, ret_cause);

@@ -54,22 +54,22 @@ static int cannot_read(struct reader *r, const char *path, const struct included
 	return err;
 }
 
-static bool is_same(const struct included *a, const struct included *b)
+static bool included_is_same(const struct included *a, const struct included *b)
 {
 	return a->dev == b->dev && a->ino == b->ino;
 }
 
 /* Shall the file be read? 0: yes; 1: it was read before; -ELOOP or -E2BIG, reported. */
-static int is_new(struct reader *r, const struct included *f, const struct included_at *at)
+static int check_new_file(struct reader *r, const struct included *f, const struct included_at *at)
 {
 	for (const struct included *up = f->by; up; up = up->by) {
-		if (!is_same(up, f))
+		if (!included_is_same(up, f))
 			continue;
 		diags__error(r->d, at->src, at->span, "%s would include itself", f->path);
 		return -ELOOP;
 	}
 	for (size_t i = 0; i < r->n; i++) {
-		if (is_same(&r->read[i], f))
+		if (included_is_same(&r->read[i], f))
 			return 1;
 	}
 	if (r->n < FILES_MAX)
@@ -120,8 +120,8 @@ static int include_files(struct reader *r, const struct included *f, const struc
 }
 
 /* Owns @file. */
-static int include_all(struct reader *r, const struct included *f, struct source_text *file,
-		       uint32_t off)
+static int include_whole_file(struct reader *r, const struct included *f, struct source_text *file,
+			      uint32_t off)
 {
 	struct diags ignored = { 0 }; /* the whole text is parsed again */
 	struct config *c;
@@ -183,7 +183,7 @@ static int read_rules_file(struct reader *r, const struct included *by, const ch
 		return cannot_read(r, path, at, -errno);
 	f.dev = st.st_dev;
 	f.ino = st.st_ino;
-	err = is_new(r, &f, at);
+	err = check_new_file(r, &f, at);
 	if (err)
 		return err < 0 ? err : 0;
 	err = source_text__read(path, &file);
@@ -197,7 +197,7 @@ static int read_rules_file(struct reader *r, const struct included *by, const ch
 		source_text__free(file);
 		return err;
 	}
-	return include_all(r, &f, file, off);
+	return include_whole_file(r, &f, file, off);
 }
 
 int rules_files__read(const char *list, struct diags *d, struct source_text **ret)

@@ -106,7 +106,8 @@ static bool has_key(const struct config_section *s, const char *key)
 }
 
 /* Does a [daemon] before @s have @key? */
-static bool is_set_before(const struct parser *p, const struct config_section *s, const char *key)
+static bool key_is_set_before(const struct parser *p, const struct config_section *s,
+			      const char *key)
 {
 	for (const struct config_section *o = p->rs->config->sections; o < s; o++) {
 		if (!strcmp(o->name, "daemon") && has_key(o, key))
@@ -129,7 +130,7 @@ static int parse_daemon(struct parser *p, const struct config_section *s)
 	part.entries = v;
 	part.n_entries = 0;
 	for (size_t i = 0; i < s->n_entries; i++) {
-		if (!is_set_before(p, s, s->entries[i].key))
+		if (!key_is_set_before(p, s, s->entries[i].key))
 			v[part.n_entries++] = s->entries[i];
 	}
 	return section__apply(&daemon_section, &part, p->rs, p->d, &p->rs->daemon);

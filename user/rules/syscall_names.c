@@ -44,13 +44,13 @@ static const char *const path_second[] = {
 
 /* Calls that work on, or wait for, the file of the descriptor that is their first argument. */
 static const char *const descriptor_first[] = {
-	"accept",     "accept4",   "connect",	"copy_file_range", "epoll_pwait",     "epoll_wait",
-	"fadvise64",  "fallocate", "fchmod",	"fchown",	   "fcntl",	      "fdatasync",
-	"fgetxattr",  "flock",	   "fsetxattr", "fstat",	   "fstatfs",	      "fsync",
-	"ftruncate",  "getdents",  "getdents64", "ioctl",	   "lseek",	      "pread64",
-	"preadv",     "preadv2",   "pwrite64",	"pwritev",	   "pwritev2",	      "read",
-	"readahead",  "readv",	   "recvfrom",	"recvmsg",	   "sendfile",	      "sendmsg",
-	"sendto",     "splice",	   "syncfs",	"sync_file_range", "write",	      "writev",
+	"accept",    "accept4",	  "connect",	"copy_file_range", "epoll_pwait", "epoll_wait",
+	"fadvise64", "fallocate", "fchmod",	"fchown",	   "fcntl",	  "fdatasync",
+	"fgetxattr", "flock",	  "fsetxattr",	"fstat",	   "fstatfs",	  "fsync",
+	"ftruncate", "getdents",  "getdents64", "ioctl",	   "lseek",	  "pread64",
+	"preadv",    "preadv2",	  "pwrite64",	"pwritev",	   "pwritev2",	  "read",
+	"readahead", "readv",	  "recvfrom",	"recvmsg",	   "sendfile",	  "sendmsg",
+	"sendto",    "splice",	  "syncfs",	"sync_file_range", "write",	  "writev",
 };
 
 /* Calls on sockets: where they have the address of the other side. */
@@ -69,7 +69,7 @@ static const struct {
 	{ "accept", FRBPF_CALL_ACCEPTED },    { "accept4", FRBPF_CALL_ACCEPTED },
 };
 
-static bool is_one_of(const char *const *list, size_t n, const char *name)
+static bool call_is_listed(const char *const *list, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!strcmp(list[i], name))
@@ -80,11 +80,11 @@ static bool is_one_of(const char *const *list, size_t n, const char *name)
 
 enum syscall_kind syscall__kind(const char *name)
 {
-	if (is_one_of(waiting, ARRAY_SIZE(waiting), name))
+	if (call_is_listed(waiting, ARRAY_SIZE(waiting), name))
 		return SYSCALL_WAITS;
-	if (is_one_of(reading, ARRAY_SIZE(reading), name))
+	if (call_is_listed(reading, ARRAY_SIZE(reading), name))
 		return SYSCALL_READS;
-	return is_one_of(endless, ARRAY_SIZE(endless), name) ? SYSCALL_ENDLESS : SYSCALL_WORKS;
+	return call_is_listed(endless, ARRAY_SIZE(endless), name) ? SYSCALL_ENDLESS : SYSCALL_WORKS;
 }
 
 enum frbpf_call_file syscall__file_arg(int nr)
@@ -93,13 +93,13 @@ enum frbpf_call_file syscall__file_arg(int nr)
 
 	if (!name)
 		return FRBPF_CALL_NO_FILE;
-	if (is_one_of(path_first, ARRAY_SIZE(path_first), name))
+	if (call_is_listed(path_first, ARRAY_SIZE(path_first), name))
 		return FRBPF_CALL_PATH_FIRST;
-	if (is_one_of(path_second, ARRAY_SIZE(path_second), name))
+	if (call_is_listed(path_second, ARRAY_SIZE(path_second), name))
 		return FRBPF_CALL_PATH_SECOND;
-	return is_one_of(descriptor_first, ARRAY_SIZE(descriptor_first), name) ?
-		       FRBPF_CALL_DESCRIPTOR :
-		       FRBPF_CALL_NO_FILE;
+	return call_is_listed(descriptor_first, ARRAY_SIZE(descriptor_first), name)
+		       ? FRBPF_CALL_DESCRIPTOR
+		       : FRBPF_CALL_NO_FILE;
 }
 
 enum frbpf_call_peer syscall__peer(int nr)

@@ -17,7 +17,7 @@
 #define LATENCY	   " latency"
 #define SYMBOL_MAX 1024
 
-static bool at_end(const struct when_parser *p, const char *stop)
+static bool probe_at_end(const struct when_parser *p, const char *stop)
 {
 	return p->pos == p->end || strchr(stop, p->src->text[p->pos]) ||
 	       (strchr(stop, '>') && when_parser__at(p, "->")) ||
@@ -29,7 +29,7 @@ static struct span take_until(struct when_parser *p, const char *stop)
 {
 	struct span span = { .off = p->pos };
 
-	while (!at_end(p, stop))
+	while (!probe_at_end(p, stop))
 		p->pos++;
 	span.len = p->pos - span.off;
 	return span;
@@ -265,7 +265,7 @@ int when_parser__probe_place(struct when_parser *p, struct span source, char **r
 
 /* ---- split ---- */
 
-static bool cut_end(char *text, const char *end)
+static bool cut_probe_end(char *text, const char *end)
 {
 	size_t len = strlen(text), n = strlen(end);
 
@@ -309,7 +309,7 @@ int when_probe__split(enum frbpf_source source, const char *target, struct when_
 		return -ENOMEM;
 	}
 	if (source == FRBPF_SOURCE_UPROBE) {
-		p.latency = cut_end(p.symbol, LATENCY);
+		p.latency = cut_probe_end(p.symbol, LATENCY);
 		p.offset = p.latency ? 0 : cut_offset(p.symbol);
 	}
 	*ret = p;

@@ -63,7 +63,7 @@ static int take_within(struct when_parser *p, uint64_t *ret)
 }
 
 /* Parse "of rule:A, rule:B" after "all". */
-static int take_all(struct when_parser *p, struct when_parts *ret)
+static int take_all_rules(struct when_parser *p, struct when_parts *ret)
 {
 	struct span of = when_parser__word(p);
 	int err = 0;
@@ -86,7 +86,7 @@ static int take_all(struct when_parser *p, struct when_parts *ret)
 }
 
 /* Parse "rule:A then rule:B". */
-static int take_then(struct when_parser *p, struct when_parts *ret)
+static int take_then_rules(struct when_parser *p, struct when_parts *ret)
 {
 	int err = take_part(p, ret);
 	struct span then;
@@ -123,7 +123,7 @@ int when_parser__rules(struct when_parser *p, struct when *ret)
 		*p = q;
 	ret->source = FRBPF_SOURCE_RULES;
 	ret->hit = true;
-	err = all ? take_all(p, &ret->parts) : take_then(p, &ret->parts);
+	err = all ? take_all_rules(p, &ret->parts) : take_then_rules(p, &ret->parts);
 	return err ?: take_within(p, &ret->parts.within);
 }
 

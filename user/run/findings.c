@@ -401,7 +401,7 @@ struct finding {
 };
 
 /* Find them in the process that can only read, with its copy of the outcome. */
-static json_t *find_and_tell(void *arg)
+static json_t *find_result_json(void *arg)
 {
 	const struct finding *f = arg;
 
@@ -451,7 +451,7 @@ void findings__find(struct outcome *o, const struct base_dir *base)
 	f.questions = calloc(o->n_incidents ?: 1, sizeof(*f.questions));
 	if (f.questions)
 		f.n = incident_why__prepare(o, base, f.questions);
-	code = reading__run(find_and_tell, &f, SECONDS_MAX, -1, &err, &j);
+	code = reading__run(find_result_json, &f, SECONDS_MAX, -1, &err, &j);
 	if (!code && findings__take(j, o))
 		code = err_set(&err, -EBADMSG,
 			       "the process that read the recording sent a malformed result");

@@ -110,7 +110,7 @@ static double stack_growth(const struct candidate *c)
 	return c->share.a - c->share.b;
 }
 
-static int by_growth(const void *a, const void *b)
+static int compare_stack_growth(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
@@ -130,7 +130,7 @@ static size_t choose_stacks(struct candidate *v, size_t n, bool has_rest)
 	if (!has_rest)
 		return hottest;
 	if (n > hottest)
-		qsort(v + hottest, n - hottest, sizeof(*v), by_growth);
+		qsort(v + hottest, n - hottest, sizeof(*v), compare_stack_growth);
 	for (k = hottest; k < n && k < hottest + GREW_MOST; k++)
 		if (stack_growth(&v[k]) < GREW_PERCENT || v[k].noise)
 			break;

@@ -416,7 +416,7 @@ static int run_plainly(struct run *r)
 	return outcome__exit_status(&r->outcome);
 }
 
-static int make_and_run(struct run *r)
+static int run_in_base(struct run *r)
 {
 	bool plainly = r->opts->optional && r->opts->command, able;
 	struct err err = { 0 };
@@ -451,7 +451,7 @@ int run__run(const struct run_opts *opts)
 	if (!status && examiner__new(&r.examiner))
 		r.examiner = NULL;
 	probe_reader__use(r.examiner);
-	status = status ?: make_and_run(&r);
+	status = status ?: run_in_base(&r);
 	recording__free(r.recording);
 	child__free(&r.child);
 	app_place__free(&r.app);

@@ -346,7 +346,7 @@ struct scan {
 	size_t n_pids, cap_pids;
 	size_t next;	 /* index in pids; atomic */
 	uint64_t ns_dev; /* the device of namespaces */
-	bool data; /* maps that are not executable, too */
+	bool data;	 /* maps that are not executable, too */
 	pthread_mutex_t lock;
 	struct task_model *m; /* under the lock */
 };
@@ -362,16 +362,16 @@ struct reader {
 	struct scan *scan;
 	pthread_t thread;
 	int err;
-	struct buf text; /* a file of /proc */
-	uint64_t time;	 /* ns: before the process was read */
+	struct buf text;       /* a file of /proc */
+	uint64_t time;	       /* ns: before the process was read */
 	struct stat_line stat; /* without its text */
-	struct buf threads; /* struct thread_name: the leader first */
+	struct buf threads;    /* struct thread_name: the leader first */
 	struct proc_maps maps;
 	uint64_t ns[ARRAY_SIZE(ns_links)][2];
 	size_t n_ns;
 };
 
-static int read_at(struct buf *b, int dir, const char *name)
+static int read_proc_file(struct buf *b, int dir, const char *name)
 {
 	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
 
@@ -415,7 +415,7 @@ static int read_threads(struct reader *r, int dir, uint32_t pid)
 		if (!is_number(de->d_name, &tid) || tid == pid)
 			continue;
 		snprintf(path, sizeof(path), "%u/comm", tid);
-		err = read_at(&r->text, fd, path);
+		err = read_proc_file(&r->text, fd, path);
 		if (!err && r->text.len)
 			err = add_thread_name(r, tid, r->text.data,
 					      r->text.len - 1); /* no newline */
@@ -464,7 +464,7 @@ static int read_scanned_process(struct reader *r, uint32_t pid)
 	r->time = now_ns();
 	r->threads.len = r->maps.n = r->n_ns = 0;
 	snprintf(path, sizeof(path), "%u/stat", pid);
-	err = read_at(&r->text, r->scan->proc, path);
+	err = read_proc_file(&r->text, r->scan->proc, path);
 	if (!err && (!r->text.len || !parse_stat(r->text.data, &r->stat)))
 		err = -ENODATA;
 	err = err ?: add_thread_name(r, pid, stat->comm, stat->comm_len);

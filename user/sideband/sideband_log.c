@@ -226,8 +226,8 @@ static size_t log_run_end(const struct sideband_ref *v, size_t i, size_t n)
 	return i + 1;
 }
 
-static void merge_two(const struct sideband_ref *a, size_t n_a, const struct sideband_ref *b,
-		      size_t n_b, struct sideband_ref *out)
+static void merge_refs(const struct sideband_ref *a, size_t n_a, const struct sideband_ref *b,
+		       size_t n_b, struct sideband_ref *out)
 {
 	while (n_a && n_b) {
 		if (a->time <= b->time) {
@@ -249,7 +249,7 @@ static bool merge_log_runs(const struct sideband_ref *v, size_t n, struct sideba
 	while (start < n) {
 		middle = log_run_end(v, start, n);
 		end = middle < n ? log_run_end(v, middle, n) : n;
-		merge_two(v + start, middle - start, v + middle, end - middle, out + start);
+		merge_refs(v + start, middle - start, v + middle, end - middle, out + start);
 		if (start == 0 && end == n)
 			return true;
 		start = end;

@@ -157,7 +157,7 @@ static int read_symbol_section(const struct reader *r, Elf *elf, unsigned int ty
 
 /* ---- .gnu_debugdata: another ELF file, compressed ---- */
 
-static int unpack_into(lzma_stream *s, int fd)
+static int unpack_into_file(lzma_stream *s, int fd)
 {
 	uint8_t chunk[CHUNK];
 	lzma_ret code = LZMA_OK;
@@ -189,7 +189,7 @@ static int unpack_debugdata(const void *packed, size_t size, int *ret)
 		return -ENOMEM;
 	s.next_in = packed;
 	s.avail_in = size;
-	err = unpack_into(&s, fd);
+	err = unpack_into_file(&s, fd);
 	lzma_end(&s);
 	if (!err)
 		*ret = TAKE_FD(fd);

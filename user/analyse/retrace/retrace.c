@@ -50,7 +50,7 @@ void retrace__free(struct retrace *m)
 }
 
 /* Is it from another architecture? Then system call numbers differ from those here. */
-static bool is_foreign(struct replay *r)
+static bool recording_is_foreign(struct replay *r)
 {
 	struct buf body = { 0 };
 	struct utsname here;
@@ -85,7 +85,7 @@ int retrace__add_file(struct retrace *m, const char *path, struct err *err)
 	code = replay__open(path, NULL, err, &files[m->n_files].replay);
 	if (code)
 		return code;
-	files[m->n_files].foreign = is_foreign(files[m->n_files].replay);
+	files[m->n_files].foreign = recording_is_foreign(files[m->n_files].replay);
 	m->n_files++;
 	return 0;
 }

@@ -50,7 +50,7 @@ static struct set predicate_set(const struct frbpf_node *n)
 }
 
 /* The intersection, or a larger set. */
-static struct set set_and(struct set a, struct set b)
+static struct set value_set_intersection(struct set a, struct set b)
 {
 	if (a.kind == RANGE && b.kind == RANGE) {
 		int64_t lo = a.lo > b.lo ? a.lo : b.lo, hi = a.hi < b.hi ? a.hi : b.hi;
@@ -61,7 +61,7 @@ static struct set set_and(struct set a, struct set b)
 }
 
 /* The union, or a larger set. */
-static struct set set_or(struct set a, struct set b)
+static struct set value_set_union(struct set a, struct set b)
 {
 	if (a.kind == RANGE && b.kind == RANGE) {
 		struct set s = { RANGE, a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi,
@@ -72,7 +72,7 @@ static struct set set_or(struct set a, struct set b)
 	if (a.kind == ANY || b.kind == ANY)
 		return any_number;
 	if (a.kind == RANGE)
-		return set_or(b, a);
+		return value_set_union(b, a);
 	/* a is all but one */
 	if (b.kind == ALL_BUT)
 		return a.lo == b.lo ? a : any_number;
@@ -141,7 +141,7 @@ static void want_node(struct wants *w, const struct frbpf_node *n, const char *c
 	if (n->flags & FRBPF_NODE_CURRENT)
 		return;
 	if (is_task || n->field >= FRBPF_FIELD_ARG)
-		w->of[n->field] = set_and(w->of[n->field], predicate_set(n));
+		w->of[n->field] = value_set_intersection(w->of[n->field], predicate_set(n));
 	if (n->field != FRBPF_FIELD_COMM)
 		return;
 	name = predicate_name(n, patterns);
@@ -156,7 +156,7 @@ static void merge_wants(struct wants *all, const struct wants *one, bool first)
 		return;
 	}
 	for (int i = 0; i < FRBPF_FIELD_MAX; i++)
-		all->of[i] = set_or(all->of[i], one->of[i]);
+		all->of[i] = value_set_union(all->of[i], one->of[i]);
 	all->comm = common_predicate_name(all->comm, one->comm);
 }
 

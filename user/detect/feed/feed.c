@@ -87,8 +87,7 @@ static int off_cpu_open(struct feed_programs *p, const struct feed_off_cpu *o)
 	bpf_program__set_autoattach(skel->progs.ot_tasks, false);
 	bpf_program__set_autoattach(skel->progs.ot_asleep, false);
 	return bpf_map__set_max_entries(skel->maps.cgroups, o->n_cgroups ?: 1)
-		       ?: bpf_map__set_max_entries(skel->maps.wanted,
-						   o->of_tasks ? WANTED_MAX : 1);
+		       ?: bpf_map__set_max_entries(skel->maps.wanted, o->of_tasks ? WANTED_MAX : 1);
 }
 
 static void off_cpu_free(void *skel)
@@ -210,7 +209,8 @@ int feed__load_off_cpu(struct feed *f, const struct feed_off_cpu *o, struct err 
 	return load_error__explain(err, code, &log);
 }
 
-static int mark_with(struct off_cpu_time_bpf *skel, const pid_t *tids, size_t n, size_t *new)
+static int mark_off_cpu_tasks(struct off_cpu_time_bpf *skel, const pid_t *tids, size_t n,
+			      size_t *new)
 {
 	uint64_t before = skel->bss->marked;
 	uint8_t in = 1;
@@ -232,7 +232,7 @@ int feed__mark(struct feed *f, const pid_t *tids, size_t n, size_t *ret_new)
 
 	for (enum feed_kind kind = FEED_OFF_CPU; kind <= FEED_STAYS && !err; kind++)
 		if (f->of[kind].skel)
-			err = mark_with(f->of[kind].skel, tids, n, &new);
+			err = mark_off_cpu_tasks(f->of[kind].skel, tids, n, &new);
 	if (!err)
 		*ret_new = new;
 	return err;

@@ -94,7 +94,7 @@ static bool map_is_wanted(const struct search *s, const char *path)
  * Add a file that process @pid sees as @name. @link, if we may use it, leads to the file even if
  * another one has that name now.
  */
-static int add_of_process(struct search *s, const char *pid, const char *link, const char *name)
+static int add_process_file(struct search *s, const char *pid, const char *link, const char *name)
 {
 	char path[PATH_MAX + 64];
 	struct stat st, own;
@@ -129,7 +129,7 @@ static int look_at_map(struct search *s, const char *pid, char *line)
 	if (!name)
 		return 0;
 	snprintf(link, sizeof(link), "/proc/%s/map_files/%" PRIx64 "-%" PRIx64, pid, start, end);
-	return add_of_process(s, pid, link, name);
+	return add_process_file(s, pid, link, name);
 }
 
 static int look_at_process(struct search *s, const char *pid)

@@ -259,7 +259,7 @@ static const char *const op_texts[FRBPF_OP_MAX] = {
 };
 
 /* Can the string be put in quotes without escapes? */
-static bool is_plain(const char *s)
+static bool is_plain_string(const char *s)
 {
 	return !strpbrk(s, "\"\\\n") && strlen(s) <= STRING_MAX && *s && *s != '!';
 }
@@ -276,7 +276,7 @@ static int add_field(struct buf *out, const struct frbpf_node *n, const struct e
 	field = fields_bind__find(f, arg, &text, &glob);
 	if (!field)
 		return 1;
-	if (text && !is_plain(text))
+	if (text && !is_plain_string(text))
 		return 1;
 	/* filters before 6.x have no "does not match": use ! */
 	if (text && glob)
@@ -285,9 +285,9 @@ static int add_field(struct buf *out, const struct frbpf_node *n, const struct e
 		return buf__printf(out, "%s %s \"%s\"", field->name, not ? "!=" : "==", text);
 	if (event_field__type(field) == EXPR_STRING) {
 		memcpy(word, n->val, FRBPF_COMM_LEN);
-		return is_plain(word) ? buf__printf(out, "%s %s \"%s\"", field->name,
-						    not ? "!=" : "==", word)
-				      : 1;
+		return is_plain_string(word) ? buf__printf(out, "%s %s \"%s\"", field->name,
+							   not ? "!=" : "==", word)
+					     : 1;
 	}
 	if (field->kind != EVENT_FIELD_NUMBER || !op_texts[n->op])
 		return 1;
@@ -304,7 +304,8 @@ static int add_common_condition(struct buf *out, const struct frbpf_node *n)
 	if (n->field != FRBPF_FIELD_COMM || (n->op != FRBPF_OP_EQ && n->op != FRBPF_OP_NE))
 		return 1;
 	memcpy(word, n->val, FRBPF_COMM_LEN);
-	return is_plain(word) ? buf__printf(out, "COMM %s \"%s\"", op_texts[n->op], word) : 1;
+	return is_plain_string(word) ? buf__printf(out, "COMM %s \"%s\"", op_texts[n->op], word)
+				     : 1;
 }
 
 static int add_filter_node(struct buf *out, const struct frbpf_node *n,

@@ -160,8 +160,8 @@ static void log_cut_off(const struct base_scan *s, const struct base_incident *i
 	json_decref(m);
 }
 
-static void remove_rest(const struct base_scan *s, const struct base_incident *inc,
-			struct recovery_report *ret)
+static void remove_rest_files(const struct base_scan *s, const struct base_incident *inc,
+			      struct recovery_report *ret)
 {
 	uint64_t failed;
 
@@ -202,14 +202,14 @@ int recovery__run(const struct base_dir *b, struct recovery_report *ret)
 		const struct base_incident *inc = &s.v[i];
 
 		if (inc->files & BASE_GONE) {
-			remove_rest(&s, inc, ret);
+			remove_rest_files(&s, inc, ret);
 		} else if (inc->files & BASE_MANIFEST) {
 			recover_incident(b, inc->name, ret);
 		} else if (inc->n_dumps) {
 			finish_incident(&s, inc, ret);
 		} else {
 			log_cut_off(&s, inc);
-			remove_rest(&s, inc, ret);
+			remove_rest_files(&s, inc, ret);
 		}
 	}
 	base_scan__free(&s);

@@ -138,7 +138,8 @@ static bool is_busy(const struct kept *k, char (*busy)[INCIDENT_NAME_SIZE], size
 	return false;
 }
 
-static bool is_too_old(const struct kept *k, const struct retention_limits *l, uint64_t base_now)
+static bool incident_is_too_old(const struct kept *k, const struct retention_limits *l,
+				uint64_t base_now)
 {
 	return l->max_age && (int64_t)(base_now - k->time) > (int64_t)l->max_age;
 }
@@ -201,7 +202,7 @@ static void choose_incidents(struct kept *v, size_t n, const struct retention_li
 	uint64_t incidents = n;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!is_too_old(&v[i], l, base_now))
+		if (!incident_is_too_old(&v[i], l, base_now))
 			continue;
 		choose_incident(&v[i], "max-age", &incidents, &bytes);
 	}

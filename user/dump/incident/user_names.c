@@ -42,7 +42,8 @@ static int frame_file_kind(const struct map *map)
 	}
 }
 
-static bool is_about(const struct examine_request *r, int kind, uint32_t pid, const struct map *map)
+static bool request_is_about(const struct examine_request *r, int kind, uint32_t pid,
+			     const struct map *map)
 {
 	const struct build_id *id = map_file__build_id(map->file);
 
@@ -54,13 +55,13 @@ static bool is_about(const struct examine_request *r, int kind, uint32_t pid, co
 	       !strcmp(r->path, map->file->name);
 }
 
-static struct asked *find_or_make(struct user_names *names, int kind, uint32_t pid,
-				  const struct map *map)
+static struct asked *get_asked(struct user_names *names, int kind, uint32_t pid,
+			       const struct map *map)
 {
 	struct asked *a;
 
 	for (a = names->first; a; a = a->next)
-		if (is_about(&a->request, kind, pid, map))
+		if (request_is_about(&a->request, kind, pid, map))
 			return a;
 	a = calloc(1, sizeof(*a));
 	if (!a)
@@ -87,7 +88,7 @@ int user_names__add(struct user_names **names, uint32_t pid, const struct map *m
 		return 0;
 	if (!*names)
 		*names = calloc(1, sizeof(**names));
-	a = *names ? find_or_make(*names, kind, pid, map) : NULL;
+	a = *names ? get_asked(*names, kind, pid, map) : NULL;
 	if (!a)
 		return -ENOMEM;
 	i = a->request.n_places++;

@@ -5,26 +5,26 @@
  * matched, if A has matched before. "All of A, B" becomes a rule on the events of A and one on
  * those of B, with one state.
  */
-#ifndef FRBPF_DETECT_TOGETHER_H
-#define FRBPF_DETECT_TOGETHER_H
+#ifndef FRBPF_DETECT_RULE_UNITS_H
+#define FRBPF_DETECT_RULE_UNITS_H
 
 #include "common/err.h"
 #include "rules/ruleset.h"
 
-struct together {
-	struct rule_conf *units; /* owned; shallow copies, with pointers into the rules */
-	uint32_t *slots;	 /* of each unit; owned */
+struct rule_units {
+	struct rule_conf *v; /* owned; shallow copies, with pointers into the rules */
+	uint32_t *slots;     /* of each unit; owned */
 	size_t n;
 };
 
 /* @slots: the slots of @rules. 0, or negative errno with words in @err. */
-int together__make(const struct rule_conf *rules, size_t n, const uint32_t *slots,
-		   struct together *ret, struct err *err);
+int rule_units__make(const struct rule_conf *rules, size_t n, const uint32_t *slots,
+		     struct rule_units *ret, struct err *err);
 /*
  * Get the indexes of the units in the order in which programs evaluate them, for those on the same
  * events. @ret has room for all.
  */
-void together__order(const struct together *t, size_t *ret);
-void together__free(struct together *t);
+void rule_units__order(const struct rule_units *t, size_t *ret);
+void rule_units__free(struct rule_units *t);
 
 #endif
