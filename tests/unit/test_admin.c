@@ -77,14 +77,14 @@ static void refuses_the_rest(void **state)
 static void probes_readable_files_alone(void **state)
 {
 	struct admin_request r = { .kind = ADMIN_UPROBE };
-	int found = open("/proc/self/exe", O_PATH | O_CLOEXEC), folder = open("/", O_RDONLY);
+	int found = open("/proc/self/exe", O_PATH | O_CLOEXEC), directory = open("/", O_RDONLY);
 	uint32_t id;
 
 	assert_int_equal(admin_request__open(&r, found, &pmus, &id), -EACCES);
-	assert_int_equal(admin_request__open(&r, folder, &pmus, &id), -EACCES);
+	assert_int_equal(admin_request__open(&r, directory, &pmus, &id), -EACCES);
 	assert_int_equal(admin_request__open(&r, -1, &pmus, &id), -EBADF);
 	close(found);
-	close(folder);
+	close(directory);
 }
 
 /* Malformed requests get no answer and change nothing. */

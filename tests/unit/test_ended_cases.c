@@ -19,7 +19,7 @@ enum { RIGHT, OTHER, WHATS }; /* what a condition asks for, and something else *
 
 /* ---- system calls: an open that waits for a writer, a read from a socket ---- */
 
-static char folder[] = "/tmp/frbpf-ended-XXXXXX";
+static char directory[] = "/tmp/frbpf-ended-XXXXXX";
 static char fifos[WHATS][64];
 static struct {
 	int client, server;
@@ -28,21 +28,21 @@ static uint16_t ports[WHATS];
 
 static void fifos_begin(char *condition, size_t size)
 {
-	assert_non_null(mkdtemp(folder));
+	assert_non_null(mkdtemp(directory));
 	for (int i = 0; i < WHATS; i++) {
-		snprintf(fifos[i], sizeof(fifos[i]), "%s/%s", folder,
+		snprintf(fifos[i], sizeof(fifos[i]), "%s/%s", directory,
 			 i == RIGHT ? "right" : "other");
 		assert_int_equal(mkfifo(fifos[i], 0600), 0);
 	}
-	snprintf(condition, size, "path ~ \"%s/r*\"", folder);
+	snprintf(condition, size, "path ~ \"%s/r*\"", directory);
 }
 
 static void fifos_end(void)
 {
 	for (int i = 0; i < WHATS; i++)
 		unlink(fifos[i]);
-	rmdir(folder);
-	memcpy(folder + strlen(folder) - 6, "XXXXXX", 6);
+	rmdir(directory);
+	memcpy(directory + strlen(directory) - 6, "XXXXXX", 6);
 }
 
 static long hang_in_open(long what, long fd)

@@ -302,7 +302,7 @@ static void libraries(void **state)
 }
 
 /* A directory of its name is among the libraries, in separate file systems. */
-static int find_beside_folder(void)
+static int find_beside_directory(void)
 {
 	char program[PATH_MAX];
 	struct probe_target *t;
@@ -321,7 +321,7 @@ static int find_beside_folder(void)
 	return strcmp(t->places[0].name, program) ? 3 : 0;
 }
 
-static void folders(void **state)
+static void directories(void **state)
 {
 	int status;
 	pid_t child;
@@ -331,7 +331,7 @@ static void folders(void **state)
 	child = fork();
 	assert_true(child >= 0);
 	if (!child)
-		_exit(find_beside_folder());
+		_exit(find_beside_directory());
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 }
@@ -430,7 +430,7 @@ int main(void)
 		cmocka_unit_test(stripped),
 		cmocka_unit_test(damaged),
 		cmocka_unit_test(libraries),
-		cmocka_unit_test(folders),
+		cmocka_unit_test(directories),
 		cmocka_unit_test(running_processes),
 		cmocka_unit_test(replaced_files),
 		cmocka_unit_test(notes),

@@ -314,7 +314,7 @@ static void make_sample(struct sample *s)
 	s->sessions[0] = (struct run_session){ .name = "cpu", .run = EVIL, .notice = "note" };
 	s->o = (struct outcome){ .recorded = true,
 				 .opts = &s->opts,
-				 .folder = "/o/" EVIL,
+				 .directory = "/o/" EVIL,
 				 .wall_ns = 1500 * MS,
 				 .command_ended = true,
 				 .rules = s->rules,

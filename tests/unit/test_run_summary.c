@@ -18,7 +18,7 @@
 #include "common/cleanup.h"
 #include "run/report/report.h"
 
-static char folder[] = "/tmp/frbpf-summary.XXXXXX";
+static char directory[] = "/tmp/frbpf-summary.XXXXXX";
 
 static struct run_rule rule = {
 	.name = "slow",
@@ -50,7 +50,7 @@ static void write_summary(const char *text)
 	char path[64];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/summary.json", folder);
+	snprintf(path, sizeof(path), "%s/summary.json", directory);
 	f = fopen(path, "we");
 	assert_non_null(f);
 	fputs(text, f);
@@ -59,7 +59,7 @@ static void write_summary(const char *text)
 
 static int read_summary(struct run_summary *ret)
 {
-	int dir = open(folder, O_PATH | O_CLOEXEC), code;
+	int dir = open(directory, O_PATH | O_CLOEXEC), code;
 	struct err err = { 0 };
 
 	code = run_summary__read(dir, &err, ret);
@@ -173,18 +173,18 @@ static void test_damaged(void **state)
 	run_summary__free(&s);
 }
 
-static int make_folder(void **state)
+static int make_directory(void **state)
 {
-	return mkdtemp(folder) ? 0 : -1;
+	return mkdtemp(directory) ? 0 : -1;
 }
 
-static int remove_folder(void **state)
+static int remove_directory(void **state)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "%s/summary.json", folder);
+	snprintf(path, sizeof(path), "%s/summary.json", directory);
 	unlink(path);
-	return rmdir(folder);
+	return rmdir(directory);
 }
 
 int main(void)
@@ -195,5 +195,5 @@ int main(void)
 		cmocka_unit_test(test_damaged),
 	};
 
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+	return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

@@ -51,7 +51,7 @@ int recordings__add(struct recordings *r, const char *name, const char *file)
 	return 0;
 }
 
-/* Add @path to the session of its folder. */
+/* Add @path to the session of its directory. */
 static int add_recording(struct recordings *r, const char *path, bool at_root)
 {
 	const char *end = strrchr(path, '/'), *start;

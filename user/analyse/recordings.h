@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Finds the recordings that a path means: one file, or all perf.data files below a folder, grouped
- * by session.
+ * Finds the recordings that a path means: one file, or all perf.data files below a directory,
+ * grouped by session.
  */
 #ifndef FRBPF_ANALYSE_RECORDINGS_H
 #define FRBPF_ANALYSE_RECORDINGS_H
@@ -12,8 +12,8 @@
 
 struct recording_session {
 	/*
-	 * NAME for a folder session-NAME, otherwise the name of the file's folder; "" for files in
-	 * the given folder itself; owned
+	 * NAME for a directory session-NAME, otherwise the name of the file's directory; "" for
+	 * files in the given directory itself; owned
 	 */
 	char *name;
 	char **files; /* sorted paths; owned */

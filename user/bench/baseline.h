@@ -22,11 +22,11 @@ int baseline__read(const char *path, struct err *err, struct series *ret);
 
 /*
  * Can @path be written? Call before any run. -EEXIST: it exists and @replace is false; otherwise
- * the errno of its folder. Message in @err.
+ * the errno of its directory. Message in @err.
  */
 int baseline__check_writable(const char *path, bool replace, struct err *err);
 /*
- * Write a complete file: under a temporary name in the same folder, synced, renamed. An existing
+ * Write a complete file: under a temporary name in the same directory, synced, renamed. An existing
  * file is replaced only if @replace. Negative errno, message in @err.
  */
 int baseline__write(const char *path, const struct series *s, bool replace, struct err *err);

@@ -15,10 +15,10 @@
 #include "bench/run_process.h"
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "run/folder.h"
+#include "run/output_dir.h"
 #include "run/outcome.h"
 
-#define TREE_DEPTH 4 /* of directories in the folder of a run; there are two levels */
+#define TREE_DEPTH 4 /* of directories in the directory of a run; there are two levels */
 
 struct bench {
 	const struct bench_opts *opts;
@@ -30,7 +30,7 @@ struct bench {
 	struct prober *prober;
 	struct series before, now; /* before: the baseline, or the other command */
 	size_t wanted, n_runs;	   /* n_runs: started processes */
-	struct folder folder;
+	struct output_dir directory;
 	char log[PATH_MAX + 8];
 	struct comparison comparison;
 	struct bench_result result;
@@ -186,8 +186,8 @@ static struct run_opts bench__run_opts(const struct bench *b, bool other, bool c
 }
 
 /*
- * Run it. *ret_dir: its folder; -1: it has none, and *ret_status says why. Negative errno: it could
- * not be started.
+ * Run it. *ret_dir: its directory; -1: it has none, and *ret_status says why. Negative errno: it
+ * could not be started.
  */
 static int bench__spawn(struct bench *b, const struct run_opts *opts, const char *name,
 			struct err *err, int *ret_dir, int *ret_status)
@@ -195,9 +195,10 @@ static int bench__spawn(struct bench *b, const struct run_opts *opts, const char
 	char path[PATH_MAX + 64];
 	int code;
 
-	snprintf(path, sizeof(path), "%s/%s", b->folder.base.path, name);
+	snprintf(path, sizeof(path), "%s/%s", b->directory.base.path, name);
 	code = run_process__run(opts, path, &b->mask, err, ret_status);
-	*ret_dir = openat(b->folder.base.fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	*ret_dir =
+		openat(b->directory.base.fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return code;
 }
 
@@ -231,7 +232,7 @@ static void bench__log_fired(const struct bench *b, const struct run_summary *s,
 		if (json_is_true(json_object_get(rule, "failed")))
 			log_info("rule %s fired: %s/%s",
 				 json_string_value(json_object_get(rule, "name")) ?: "",
-				 b->folder.base.path, name);
+				 b->directory.base.path, name);
 	}
 }
 
@@ -306,7 +307,7 @@ static void bench__run_once(struct bench *b, bool other, bool capture)
 		if (!capture && ended_well(&s) && !b->blind)
 			bench__measure(b, &s, other, &probe);
 		if (other || (!capture && ended_well(&s) && !json_array_size(s.incidents)))
-			remove_tree(b->folder.base.fd, name, TREE_DEPTH);
+			remove_tree(b->directory.base.fd, name, TREE_DEPTH);
 	}
 	if (dir >= 0)
 		close(dir);
@@ -439,16 +440,16 @@ static void bench__report(struct bench *b)
 	struct stat log;
 
 	b->result.exit_status = bench__exit_status(b);
-	if (bench_report__write(&b->result, b->folder.base.fd, &err))
-		log_error("%s: %s", b->folder.base.path, err.msg);
+	if (bench_report__write(&b->result, b->directory.base.fd, &err))
+		log_error("%s: %s", b->directory.base.path, err.msg);
 	err = (struct err){ 0 };
-	/* a folder of runs has incidents only within the runs */
-	unlinkat(b->folder.base.fd, "incidents", AT_REMOVEDIR);
-	if (fstatat(b->folder.base.fd, "log", &log, AT_SYMLINK_NOFOLLOW) == 0 && !log.st_size)
-		unlinkat(b->folder.base.fd, "log", 0);
-	if (folder__finish(&b->folder, &b->user, &err))
+	/* a directory of runs has incidents only within the runs */
+	unlinkat(b->directory.base.fd, "incidents", AT_REMOVEDIR);
+	if (fstatat(b->directory.base.fd, "log", &log, AT_SYMLINK_NOFOLLOW) == 0 && !log.st_size)
+		unlinkat(b->directory.base.fd, "log", 0);
+	if (output_dir__finish(&b->directory, &b->user, &err))
 		log_error("%s", err.msg);
-	log_info("%s", b->result.folder);
+	log_info("%s", b->result.directory);
 }
 
 static int bench__make_and_run(struct bench *b)
@@ -459,16 +460,16 @@ static int bench__make_and_run(struct bench *b)
 
 	if (status)
 		return status;
-	if (bench__prepare(b, &err) || folder__make(b->opts->run.out, &b->folder, &err))
+	if (bench__prepare(b, &err) || output_dir__make(b->opts->run.out, &b->directory, &err))
 		return bench__refuse(&err);
-	snprintf(path, sizeof(path), "%s", b->folder.base.path);
+	snprintf(path, sizeof(path), "%s", b->directory.base.path);
 	snprintf(b->log, sizeof(b->log), "%s/log", path);
 	b->result.command = b->opts->run.command;
-	b->result.folder = path;
+	b->result.directory = path;
 	bench__run_all(b);
 	status = bench__exit_status(b);
 	if (!b->result.incidents) /* nothing was run, so nothing is left behind */
-		folder__undo(&b->folder);
+		output_dir__undo(&b->directory);
 	else
 		bench__report(b);
 	return status;
@@ -487,7 +488,7 @@ int bench__run(const struct bench_opts *opts)
 		return bench__refuse(&err);
 	}
 	status = bench__make_and_run(&b);
-	folder__undo(&b.folder);
+	output_dir__undo(&b.directory);
 	bench_result__free(&b.result);
 	comparison__free(&b.comparison);
 	series__free(&b.before);

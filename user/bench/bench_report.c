@@ -107,9 +107,10 @@ static int bench_report__add_head(const struct bench_result *r, struct buf *b)
 	err = err ?: escape__markdown(b, command.data);
 	buf__free(&command);
 	return err
-		       ?: buf__printf(b,
-				      ", %zu runs, of which those with an incident have a folder\n",
-				      r->n_runs);
+		       ?: buf__printf(
+				  b,
+				  ", %zu runs, of which those with an incident have a directory\n",
+				  r->n_runs);
 }
 
 static int bench_rule__add_row(const struct bench_rule *r, struct buf *b)
@@ -295,7 +296,7 @@ int bench_report__write(const struct bench_result *r, int fd, struct err *err)
 	code = code ?: bench_report__junit(r, &t.junit);
 	code = code ?: bench_report__markdown(r, &t.markdown);
 	code = code ?: bench_report__github(r, &t.github);
-	if (!code && report__gitlab_place(r->folder, &url, &within))
+	if (!code && report__gitlab_place(r->directory, &url, &within))
 		code = report_gitlab(&links_only, url, within, &t.gitlab);
 	if (code)
 		err_set(err, code, "the reports cannot be written: out of memory");

@@ -20,9 +20,9 @@ struct bench_rule {
 	struct histogram values; /* of all runs; without has_values: of matches only */
 };
 
-struct bench_result {	      /* { 0 } is legal to free */
-	char *const *command; /* borrowed */
-	const char *folder;   /* borrowed */
+struct bench_result {	       /* { 0 } is legal to free */
+	char *const *command;  /* borrowed */
+	const char *directory; /* borrowed */
 	bool recorded;
 	char reason[ERR_MSG_MAX]; /* why nothing was recorded */
 	int exit_status;
@@ -67,7 +67,7 @@ int bench_report__add_xml_command(const json_t *incident, struct buf *b);
 /* The rule that fired it; "": none, it is the last window. */
 const char *bench_report__incident_rule(const json_t *incident);
 
-/* Write all reports into the folder @fd. Negative errno, message in @err. */
+/* Write all reports into the directory @fd. Negative errno, message in @err. */
 int bench_report__write(const struct bench_result *r, int fd, struct err *err);
 
 #endif

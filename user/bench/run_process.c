@@ -137,7 +137,7 @@ static int run_process__spawn(char *const *argv, const sigset_t *mask, pid_t *re
 	return -err;
 }
 
-int run_process__run(const struct run_opts *opts, const char *folder, const sigset_t *mask,
+int run_process__run(const struct run_opts *opts, const char *directory, const sigset_t *mask,
 		     struct err *err, int *ret_status)
 {
 	struct args a = { 0 };
@@ -147,7 +147,7 @@ int run_process__run(const struct run_opts *opts, const char *folder, const sigs
 
 	args__add(&a, "frbpf", NULL);
 	args__add(&a, "run", NULL);
-	args__add(&a, "--output", folder);
+	args__add(&a, "--output", directory);
 	args__add_opts(&a, opts);
 	args__add(&a, "--", NULL);
 	argv = args__list(&a, opts->command);

@@ -17,11 +17,11 @@
 int run_process__block_signals(sigset_t *ret_old);
 
 /*
- * Run @opts with output into @folder (absolute, must not exist), and wait until it ends. Signals
+ * Run @opts with output into @directory (absolute, must not exist), and wait until it ends. Signals
  * that arrive meanwhile are forwarded. Only the options that bench forwards are used. *ret_status:
  * its exit status, or 128+signal. 0, or negative errno with a message: it could not be started.
  */
-int run_process__run(const struct run_opts *opts, const char *folder, const sigset_t *mask,
+int run_process__run(const struct run_opts *opts, const char *directory, const sigset_t *mask,
 		     struct err *err, int *ret_status);
 
 /* ---- its summary.json, which is not trusted. Life: { 0 }, read, free ---- */
@@ -36,7 +36,7 @@ struct run_summary {
 	const json_t *rules, *incidents; /* arrays */
 };
 
-/* Read the file in the folder @dir. Negative errno, message in @err. */
+/* Read the file in the directory @dir. Negative errno, message in @err. */
 int run_summary__read(int dir, struct err *err, struct run_summary *ret);
 /*
  * Add the measurements as one more run of @to; its .probe is 0. -EINVAL, message in @err: other

@@ -37,8 +37,8 @@ const struct command cmd_bench = {
 	.usage = "[OPTIONS] -- CMD ARGS",
 	.summary = "record a command many times, and compare (CI)",
 	.help = "Records CMD many times, each time with a separate `frbpf run`. One of the\n"
-		"first four options is required. The folder has the reports of all runs, and\n"
-		"the folders of those runs that have incidents.\n\n"
+		"first four options is required. The directory has the reports of all runs, and\n"
+		"the directories of those runs that have incidents.\n\n"
 		"      --repeat N      make N runs\n"
 		"      --save-baseline FILE\n"
 		"                      save the measurements of the runs (default: 30 runs)\n"
@@ -58,7 +58,7 @@ const struct command cmd_bench = {
 		"      --rules FILE, --when WHEN, --if E, --session LINE,\n"
 		"      --matches-only, --last-window, --user[=NAME], --optional\n"
 		"                      as for `frbpf run`, for every run\n"
-		"  -o, --output DIR    the folder, which must not exist; default: frbpf-TIME\n"
+		"  -o, --output DIR    the directory, which must not exist; default: frbpf-TIME\n"
 		"      --exit-code N   the status if a rule fired, or CMD is slower; default: 2\n"
 		"      --log FILE      write messages to FILE, not to standard error\n\n"
 		"Exit status: that of CMD if it is not 0, and then no more runs are made; else\n"

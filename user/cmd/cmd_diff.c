@@ -224,7 +224,7 @@ const struct command cmd_diff = {
 	.run = run_diff,
 	.usage = "[-v] [--limit N] [--sort self|total] [--json] A B",
 	.summary = "what grew and what shrank between two recordings",
-	.help = "A and B are each a perf.data file, such as a dump; a folder (all perf.data*\n"
+	.help = "A and B are each a perf.data file, such as a dump; a directory (all perf.data*\n"
 		"below it, grouped by session); or an incident as for `frbpf show`. For each\n"
 		"session and event, it prints the functions whose share of the samples changed,\n"
 		"alone (self) and with their callees (total), and the change per second of\n"

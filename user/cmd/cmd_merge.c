@@ -159,7 +159,8 @@ const struct command cmd_merge = {
 	.run = run_merge,
 	.usage = "[-f] -o FILE RECORDING...",
 	.summary = "one perf.data file from several, in the order of time",
-	.help = "A RECORDING is a perf.data file of this machine, such as a dump; a folder (all\n"
+	.help = "A RECORDING is a perf.data file of this machine, such as a dump; a directory "
+		"(all\n"
 		"perf.data* below it); or an incident as for `frbpf show`. Records that several\n"
 		"files contain are written once. All times must be from one clock: record with\n"
 		"`perf record -k CLOCK_MONOTONIC`.\n\n"

@@ -289,7 +289,7 @@ const struct command cmd_show = {
 	.usage = "[--json | --kallsyms DIR] [INCIDENT|PATH]",
 	.summary = "one incident: what fired, who suffered, where the files are",
 	.help = "INCIDENT is its time or any unambiguous part of it, RULE:last, or last (the\n"
-		"default). PATH is a dump, a manifest, or a folder with incidents (a base, or\n"
+		"default). PATH is a dump, a manifest, or a directory with incidents (a base, or\n"
 		"that of a run).\n\n"
 		"      --json          the manifest, with `why`\n"
 		"      --kallsyms DIR  write the kernel's symbols to DIR, in the layout of\n"

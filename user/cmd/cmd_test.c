@@ -86,7 +86,7 @@ static void print_limits(const struct trial_rule *r, const struct retrace_result
 			       : "what these calls waited for");
 	if (result->open && !r->conf->when.pending)
 		printf("  unknown:  %" PRIu64 " events of its source had lasted longer and had not "
-					      "ended when the recordings ended: up to %s\n",
+		       "ended when the recordings ended: up to %s\n",
 		       result->open,
 		       units__format_duration(result->open_largest, text, sizeof(text)));
 	if (result->given_up)
@@ -321,7 +321,7 @@ const struct command cmd_test = {
 	.usage = "[-v] [--json] RULES DUMP...",
 	.summary = "try rules on recordings: what would have fired",
 	.help = "RULES is a rules file, or @NAME. DUMP is a perf.data file, such as a dump; a\n"
-		"folder of them; or an incident as for `frbpf show`. Needs neither root nor a\n"
+		"directory of them; or an incident as for `frbpf show`. Needs neither root nor a\n"
 		"daemon. For each rule it prints how often and when it would have fired, and\n"
 		"what the recordings cannot tell. They need every hit of the source's\n"
 		"tracepoints, on all CPUs: for runqlat these are sched:sched_switch and\n"

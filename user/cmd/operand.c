@@ -11,7 +11,7 @@
 #include "common/dump_name.h"
 #include "common/log.h"
 
-/* BASE for BASE/incidents/TIME.json; "." or ".." if the path has no folders. */
+/* BASE for BASE/incidents/TIME.json; "." or ".." if the path has no directories. */
 static void base_of_file(const char *path, char base[static PATH_MAX])
 {
 	char *slash;
@@ -66,7 +66,7 @@ static int find_manifest(const char *path, struct err *err, struct incident_oper
 	return ret->manifest ? 0 : -EINVAL;
 }
 
-/* The manifest that was copied to the folder of the dump @path */
+/* The manifest that was copied to the directory of the dump @path */
 static int find_manifest_beside(const char *path, struct err *err, struct incident_operand *ret)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -79,7 +79,7 @@ static int find_manifest_beside(const char *path, struct err *err, struct incide
 	return access(manifest, F_OK) ? -ENOENT : find_manifest(manifest, err, ret);
 }
 
-static bool is_folder(const char *path)
+static bool is_directory(const char *path)
 {
 	struct stat st;
 
@@ -110,7 +110,7 @@ int incident_operand__find(const struct location_hint *hint, const char *what,
 {
 	int code;
 
-	if (what && is_folder(what)) {
+	if (what && is_directory(what)) {
 		snprintf(ret->base, sizeof(ret->base), "%s", what);
 		return find_in_base(NULL, def, err, ret);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Parses the operands of commands: one incident, or recordings, which are files, folders or incidents. */
+/* Parses the operands of commands: one incident, or recordings, which are files, directories or incidents. */
 #ifndef FRBPF_CMD_OPERAND_H
 #define FRBPF_CMD_OPERAND_H
 
@@ -19,13 +19,13 @@ enum incident_default {
 
 struct incident_operand {
 	json_t *manifest;    /* see incident_operand__free() */
-	char base[PATH_MAX]; /* the folder that contains incidents/ */
+	char base[PATH_MAX]; /* the directory that contains incidents/ */
 };
 
 /*
  * Find the incident @what. It is a name for incidents__find(), in the base found by @hint; or a
- * path: a folder with incidents, a manifest, or a dump. The incident of a dump must be where the
- * dump was written, in that base, or beside the dump. NULL, or a folder: take @def. Negative errno, message in @err.
+ * path: a directory with incidents, a manifest, or a dump. The incident of a dump must be where the
+ * dump was written, in that base, or beside the dump. NULL, or a directory: take @def. Negative errno, message in @err.
  */
 int incident_operand__find(const struct location_hint *hint, const char *what,
 			   enum incident_default def, struct err *err,
@@ -36,7 +36,7 @@ void incident_operand__free(struct incident_operand *o);
 bool incident_operand__is_dump(const char *what);
 
 /*
- * Add the recordings of @what to @ret. It is a perf.data file, a folder, or an incident: its
+ * Add the recordings of @what to @ret. It is a perf.data file, a directory, or an incident: its
  * manifest, or its name in the base found by @hint. 0, or EXIT_FAILED with an error printed.
  */
 int cmd_find_recordings(const struct location_hint *hint, const char *what, struct recordings *ret);

@@ -36,8 +36,8 @@ static int openat2_path(int dir, const char *path, uint64_t resolve)
 
 /*
  * Virtual file systems (/proc, /sys, tracefs, debugfs, cgroups ...) report no blocks: see
- * simple_statfs(). The real ones listed here may report none, too: in memory without a limit, or on a
- * server.
+ * simple_statfs(). The real ones listed here may report none, too: in memory without a limit, or on
+ * a server.
  */
 static bool is_real_file_system(int fd)
 {
@@ -305,7 +305,7 @@ int foreign__open_of(uint32_t pid, const char *name, const struct stat *expected
 
 /* ---- files that we write ---- */
 
-int foreign__folder(const char *path)
+int foreign__directory(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	_cleanup_free_ char *parent = slash ? strndup(path, slash + 1 - path) : strdup(".");
@@ -321,7 +321,7 @@ int foreign__folder(const char *path)
 static int create_file(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	int at = foreign__folder(path), fd;
+	int at = foreign__directory(path), fd;
 
 	if (at < 0)
 		return at;

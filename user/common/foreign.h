@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Opens files of other users, who can change names, folders and links at any moment. A file is found
- * first, which runs no code of a driver. Then its kind and identity are checked. Only then is it
- * opened, by the handle, so that it is the file that was checked:
+ * Opens files of other users, who can change names, directories and links at any moment. A file is
+ * found first, which runs no code of a driver. Then its kind and identity are checked. Only then is
+ * it opened, by the handle, so that it is the file that was checked:
  *
  *	found = foreign__find(path, flags, &st);	a handle (O_PATH) and its stat
  *	... compare st with the file that is expected ...
@@ -15,9 +15,9 @@
 #include <sys/stat.h>
 
 /*
- * Root or our user chose the path (a rule, a folder of debug files). Links of root and of our user
- * are followed anywhere. Links of another user may only lead to files of that user, or to files
- * that everybody may read. Without this flag all links count as another user's.
+ * Root or our user chose the path (a rule, a directory of debug files). Links of root and of our
+ * user are followed anywhere. Links of another user may only lead to files of that user, or to
+ * files that everybody may read. Without this flag all links count as another user's.
  */
 #define FOREIGN_TRUSTED 0x1
 /* The path is a link below /proc/PID that leads to a file without a name: map_files/ or exe. */
@@ -25,8 +25,8 @@
 
 /*
  * Find the regular file at @path. Returns a handle (O_PATH) that the caller closes. -ENXIO: it is
- * a device, fifo or folder, or of a virtual file system; -EACCES: another user's link leads to it,
- * and not everybody may read it; or the errno of the lookup.
+ * a device, fifo or directory, or of a virtual file system; -EACCES: another user's link leads to
+ * it, and not everybody may read it; or the errno of the lookup.
  */
 int foreign__find(const char *path, unsigned int flags, struct stat *ret);
 /* The same for the absolute path @name, as process @pid sees it. No link is followed. */
@@ -46,18 +46,20 @@ int foreign__open_path(const char *path, unsigned int flags, const struct stat *
 int foreign__open_of(uint32_t pid, const char *name, const struct stat *expected);
 
 /*
- * Open the folder of the file @path, which our user chose. Returns a handle (O_PATH) that the
+ * Open the directory of the file @path, which our user chose. Returns a handle (O_PATH) that the
  * caller closes, or negative errno; -ELOOP: a link of another user is on the way.
  */
-int foreign__folder(const char *path);
+int foreign__directory(const char *path);
 
 /*
- * Open or create @path, which our user chose, for appending, in a folder where others may put links.
- * Returns a descriptor or negative errno; -ELOOP: a link of another user is on the way. May be a
- * terminal or a fifo: blocks as open(2) does.
+ * Open or create @path, which our user chose, for appending, in a directory where others may put
+ * links. Returns a descriptor or negative errno; -ELOOP: a link of another user is on the way. May
+ * be a terminal or a fifo: blocks as open(2) does.
  */
 int foreign__append(const char *path);
-/* The same, but only a regular file that is there already. -ENOENT; -ENXIO: it is something else. */
+/*
+ * The same, but only a regular file that is there already. -ENOENT; -ENXIO: it is something else.
+ */
 int foreign__append_file(const char *path);
 
 #endif

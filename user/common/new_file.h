@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A new file that our user named. It appears complete, or not at all. Other users may make links in
- * its folder, or take names over. Their links are not followed, and no existing file is opened.
+ * its directory, or take names over. Their links are not followed, and no existing file is opened.
  *
- *	create: a temporary name in the same folder; write to fd; publish, or drop
+ *	create: a temporary name in the same directory; write to fd; publish, or drop
  */
 #ifndef FRBPF_COMMON_NEW_FILE_H
 #define FRBPF_COMMON_NEW_FILE_H
@@ -15,8 +15,8 @@
 
 struct new_file {
 	int fd;		  /* for writing */
-	int folder;	  /* a handle */
-	const char *name; /* in the folder; borrowed from the path */
+	int directory;	  /* a handle */
+	const char *name; /* in the directory; borrowed from the path */
 	bool replace;
 	char tmp[48];
 };
@@ -36,9 +36,9 @@ int new_file__publish(struct new_file *f);
 void new_file__drop(struct new_file *f);
 
 /*
- * Rename in the open directory @folder. Without @replace, -EEXIST if @to is there, also on file
+ * Rename in the open directory @directory. Without @replace, -EEXIST if @to is there, also on file
  * systems whose rename cannot tell.
  */
-int new_file__rename(int folder, const char *from, const char *to, bool replace);
+int new_file__rename(int directory, const char *from, const char *to, bool replace);
 
 #endif

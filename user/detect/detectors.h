@@ -4,7 +4,7 @@
  * (creates the shared maps), update (whenever rules change), poll the fd and consume, free.
  *
  * Every source is one BPF object (bpf/SOURCE.bpf.c), used by one file, SOURCE.c. That file is in
- * this folder, or in tracepoint/, probe/ or app/ next to its helpers. inject/ serves events that
+ * this directory, or in tracepoint/, probe/ or app/ next to its helpers. inject/ serves events that
  * user space sees; engine/ is shared by all sources and their rules.
  *
  * The sources share maps, such as the trigger ring and the rule states. One thread updates while

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The sections on CPUs, caches and memory. CPU_TOPOLOGY and CACHE come from one sysfs folder per CPU. */
+/*
+ * The sections on CPUs, caches and memory. CPU_TOPOLOGY and CACHE come from one sysfs directory per
+ * CPU.
+ */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -343,7 +346,7 @@ int host_memory__numa(const struct host_env *env, struct buf *b)
 	return err;
 }
 
-/* The number N of a folder memoryN; -1: another name. */
+/* The number N of a directory memoryN; -1: another name. */
 static int64_t block_number(const char *name)
 {
 	unsigned long n;

@@ -258,9 +258,9 @@ void rules_files__describe(const char *list, char *ret, size_t size)
 #define NAMES_MAX 64 /* of files; further ones are not proposed */
 
 /* relative to the directory of the program */
-static const char *const folders[] = { "configs", "../share/frbpf" };
+static const char *const directories[] = { "configs", "../share/frbpf" };
 
-static bool program_folder(char ret[static PATH_MAX])
+static bool program_directory(char ret[static PATH_MAX])
 {
 	ssize_t n = readlink("/proc/self/exe", ret, PATH_MAX - 1);
 	char *slash;
@@ -288,12 +288,12 @@ static int list_names(const char *program, struct buf *ret)
 {
 	int err = buf__add_str(ret, "");
 
-	for (size_t i = 0; i < ARRAY_SIZE(folders) && !err; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(directories) && !err; i++) {
 		_cleanup_free_ char *path = NULL;
 		struct dirent **v;
 		int n;
 
-		if (asprintf(&path, "%s/%s", program, folders[i]) < 0)
+		if (asprintf(&path, "%s/%s", program, directories[i]) < 0)
 			return -ENOMEM;
 		n = scandir(path, &v, is_rules_file, alphasort);
 		for (int k = 0; k < n; k++) {
@@ -353,10 +353,10 @@ int shipped_rules__path(const char *arg, char ret[static PATH_MAX], struct err *
 		return n < PATH_MAX ? 0
 				    : err_set(err, -ENAMETOOLONG, "%s: this path is too long", arg);
 	}
-	if (!program_folder(program))
+	if (!program_directory(program))
 		return err_set(err, -ENOENT, "%s: cannot tell where frbpf is installed", arg);
-	for (size_t i = 0; i < ARRAY_SIZE(folders) && !strchr(arg, '/'); i++) {
-		n = snprintf(ret, PATH_MAX, "%s/%s/%s" SUFFIX, program, folders[i], arg + 1);
+	for (size_t i = 0; i < ARRAY_SIZE(directories) && !strchr(arg, '/'); i++) {
+		n = snprintf(ret, PATH_MAX, "%s/%s/%s" SUFFIX, program, directories[i], arg + 1);
 		if (n < PATH_MAX && access(ret, F_OK) == 0)
 			return 0;
 	}

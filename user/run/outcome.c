@@ -115,11 +115,11 @@ static void free_table(struct run_stack_table *t)
 
 const char *outcome__fd_path(const struct outcome *o, const char *path, char ret[static PATH_MAX])
 {
-	size_t len = strlen(o->folder);
+	size_t len = strlen(o->directory);
 
-	if (!o->folder_fd || strncmp(path, o->folder, len) != 0)
+	if (!o->directory_fd || strncmp(path, o->directory, len) != 0)
 		return path;
-	snprintf(ret, PATH_MAX, "/proc/self/fd/%d%s", o->folder_fd, path + len);
+	snprintf(ret, PATH_MAX, "/proc/self/fd/%d%s", o->directory_fd, path + len);
 	return ret;
 }
 

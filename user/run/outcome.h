@@ -111,9 +111,9 @@ struct outcome {
 	char reason[ERR_MSG_MAX]; /* why it was not recorded */
 	enum run_end end;
 	const struct run_opts *opts;
-	char folder[PATH_MAX]; /* absolute */
-	/* descriptor of folder, valid even if that name was taken over; borrowed; 0: none */
-	int folder_fd;
+	char directory[PATH_MAX]; /* absolute */
+	/* descriptor of directory, valid even if that name was taken over; borrowed; 0: none */
+	int directory_fd;
 	char cgroup[PATH_MAX]; /* for a run of a cgroup */
 	uint64_t realtime;     /* ns since 1970: start of the recording */
 	uint64_t wall_ns;      /* length of the recording */
@@ -161,8 +161,8 @@ const struct run_trigger *outcome__worst(const struct outcome *o, size_t rule,
 const struct run_file *run_incident__dump(const struct run_incident *inc);
 
 /*
- * The path of a file in @o's folder, through the open descriptor: the folder's name may have been
- * taken over. Returns @path or @ret.
+ * The path of a file in @o's directory, through the open descriptor: the directory's name may have
+ * been taken over. Returns @path or @ret.
  */
 const char *outcome__fd_path(const struct outcome *o, const char *path, char ret[static PATH_MAX]);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The parts of the daemon, for one run and in this process: side band, detectors, recorder, and one
- * active set of rules and sessions. The output folder is their base. There is no control socket and
- * no note in /run/frbpf, and everything that is attached ends with the run. Life: open (records
+ * active set of rules and sessions. The output directory is their base. There is no control socket
+ * and no note in /run/frbpf, and everything that is attached ends with the run. Life: open (records
  * from then on), step whenever its fd is readable or its time has come, finish, free.
  */
 #ifndef FRBPF_RUN_RECORDING_H
 #define FRBPF_RUN_RECORDING_H
 
 #include "dump/base/base_dir.h"
-#include "run/folder.h"
+#include "run/output_dir.h"
 #include "run/outcome.h"
 #include "run/run_rules.h"
 #include "run/run_target.h"

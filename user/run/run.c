@@ -18,7 +18,7 @@
 #include "record/privilege.h"
 #include "rules/units.h"
 #include "run/findings.h"
-#include "run/folder.h"
+#include "run/output_dir.h"
 #include "run/hot_stacks.h"
 #include "run/recording.h"
 #include "run/report/report.h"
@@ -33,7 +33,7 @@ struct run {
 	struct run_rules rules;
 	struct run_target target;
 	struct child_user user;
-	struct folder folder;
+	struct output_dir directory;
 	struct child child;
 	struct recording *recording;
 	struct outcome outcome;
@@ -301,7 +301,7 @@ static bool check_ability(struct run *r, bool *ret_able)
 /* Start everything. Negative errno, message in r->err: nothing can be recorded. */
 static int arm_run(struct run *r)
 {
-	struct recording_opts rec = { .base = &r->folder.base,
+	struct recording_opts rec = { .base = &r->directory.base,
 				      .app = &r->app,
 				      .tracefs = r->tracefs,
 				      .examiner = r->examiner,
@@ -320,17 +320,17 @@ static int arm_run(struct run *r)
 	return code;
 }
 
-/* Write the reports, and give the folder away. The recording is kept, whatever fails here. */
+/* Write the reports, and give the directory away. The recording is kept, whatever fails here. */
 static void report_run(struct run *r)
 {
 	struct err err = { 0 };
 
-	if (report__write(&r->outcome, r->folder.base.fd, &err))
-		log_error("%s: %s", r->outcome.folder, err.msg);
+	if (report__write(&r->outcome, r->directory.base.fd, &err))
+		log_error("%s: %s", r->outcome.directory, err.msg);
 	err = (struct err){ 0 };
-	if (folder__finish(&r->folder, &r->user, &err))
+	if (output_dir__finish(&r->directory, &r->user, &err))
 		log_error("%s", err.msg);
-	log_info("%s", r->outcome.folder);
+	log_info("%s", r->outcome.directory);
 }
 
 static void start_run_command(struct run *r)
@@ -380,7 +380,7 @@ static void record_command(struct run *r)
 	recording__free(TAKE_PTR(r->recording));
 	await_command(&w);
 	note_command_end(r);
-	findings__find(&r->outcome, &r->folder.base);
+	findings__find(&r->outcome, &r->directory.base);
 	hot_stacks__drop_rest(&r->outcome);
 }
 
@@ -388,7 +388,7 @@ static int record_run(struct run *r)
 {
 	record_command(r);
 	if (r->outcome.exec_error) /* nothing was run, so nothing is left behind */
-		folder__undo(&r->folder);
+		output_dir__undo(&r->directory);
 	else
 		report_run(r);
 	return outcome__exit_status(&r->outcome);
@@ -410,7 +410,7 @@ static int run_plainly(struct run *r)
 	await_command(&w);
 	note_command_end(r);
 	if (r->outcome.exec_error)
-		folder__undo(&r->folder);
+		output_dir__undo(&r->directory);
 	else
 		report_run(r);
 	return outcome__exit_status(&r->outcome);
@@ -425,12 +425,12 @@ static int run_in_base(struct run *r)
 		return RUN_EXIT_NOT_RECORDED;
 	if (!able && !plainly)
 		return refuse_run(&r->err);
-	if (folder__make(r->opts->out, &r->folder, &err))
+	if (output_dir__make(r->opts->out, &r->directory, &err))
 		return refuse_run(&err);
-	snprintf(r->outcome.folder, sizeof(r->outcome.folder), "%s", r->folder.base.path);
-	r->outcome.folder_fd = r->folder.base.fd;
+	snprintf(r->outcome.directory, sizeof(r->outcome.directory), "%s", r->directory.base.path);
+	r->outcome.directory_fd = r->directory.base.fd;
 	snprintf(r->outcome.cgroup, sizeof(r->outcome.cgroup), "%s", r->target.cgroup);
-	if (app_place__make(&r->folder, &r->user, &r->app, &err) || fork_run_command(r, &err))
+	if (app_place__make(&r->directory, &r->user, &r->app, &err) || fork_run_command(r, &err))
 		return refuse_run(&err);
 	if (able && !arm_run(r))
 		return record_run(r);
@@ -455,7 +455,7 @@ int run__run(const struct run_opts *opts)
 	recording__free(r.recording);
 	child__free(&r.child);
 	app_place__free(&r.app);
-	folder__undo(&r.folder);
+	output_dir__undo(&r.directory);
 	run_rules__free(&r.rules);
 	run_target__free(&r.target);
 	tracefs__free(r.tracefs);

@@ -59,7 +59,7 @@ int kernel_images__read(const char *path, struct kernel_state *k, struct kernel_
 struct kernel_modules {
 	pthread_mutex_t lock;
 	const char *list; /* "/proc/modules"; borrowed */
-	char root[128];	  /* folder of the modules' files: /lib/modules/RELEASE */
+	char root[128];	  /* directory of the modules' files: /lib/modules/RELEASE */
 	struct buf text;  /* the list that was parsed last */
 	struct kernel_maps maps;
 };

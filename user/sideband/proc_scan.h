@@ -22,7 +22,7 @@ struct proc_maps {	    /* { 0 } is an empty one; reusable */
 };
 
 /*
- * Read the maps of the process whose folder in /proc is @dir. Build ids are set if the
+ * Read the maps of the process whose directory in /proc is @dir. Build ids are set if the
  * kernel gives them. 0 or negative errno: -ESRCH and the like if the process is gone.
  */
 int proc_maps__read(struct proc_maps *p, int dir);

@@ -115,8 +115,8 @@ const char *kernel_symbols__read(uint64_t text, const struct build_id *id, struc
 }
 
 /*
- * Addresses in the running kernel that were looked up before, without modules: these come and go. Stacks have the same
- * ones again and again, and to read all symbols takes a tenth of a second.
+ * Addresses in the running kernel that were looked up before, without modules: these come and go.
+ * Stacks have the same ones again and again, and to read all symbols takes a tenth of a second.
  */
 struct known_address {
 	uint64_t addr, start;
@@ -129,7 +129,9 @@ struct known_address {
 static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct known_address *known;
 
-/* Make a table of the symbols at @addrs. 0; -ENOENT: not all are known; -ENOMEM. The lock is held. */
+/*
+ * Make a table of the symbols at @addrs. 0; -ENOENT: not all are known; -ENOMEM. The lock is held.
+ */
 static int copy_known_kallsyms(const uint64_t *addrs, size_t n, struct symbol_table *ret)
 {
 	struct known_address *k;
@@ -259,10 +261,10 @@ const char *kernel_symbols__read_module(const char *name, uint64_t start, const 
 
 /* ---- the copy that perf on another machine finds ---- */
 
-#define KERNEL_FOLDER "[kernel.kallsyms]"
-#define LINKS_FOLDER  ".build-id"
+#define KERNEL_DIRECTORY "[kernel.kallsyms]"
+#define LINKS_DIRECTORY	 ".build-id"
 
-static int open_folder(int at, const char *name, struct err *err)
+static int open_directory(int at, const char *name, struct err *err)
 {
 	int fd;
 
@@ -273,7 +275,7 @@ static int open_folder(int at, const char *name, struct err *err)
 	return fd >= 0 ? fd : err_set(err, -errno, "%s: %s", name, strerror(errno));
 }
 
-static int refuse_folder(const char *path, int code, struct err *err)
+static int refuse_directory(const char *path, int code, struct err *err)
 {
 	if (code == -ELOOP)
 		return err_set(err, code, "%s: it goes through a link of another user", path);
@@ -291,21 +293,21 @@ static int find_named(const char *path, struct err *err)
 	while (len > 1 && path[len - 1] == '/')
 		len--;
 	if ((size_t)snprintf(inside, sizeof(inside), "%.*s", (int)len, path) >= sizeof(inside) - 1)
-		return refuse_folder(path, -ENAMETOOLONG, err);
-	at = foreign__folder(inside);
+		return refuse_directory(path, -ENAMETOOLONG, err);
+	at = foreign__directory(inside);
 	if (at < 0)
-		return refuse_folder(path, at, err);
+		return refuse_directory(path, at, err);
 	slash = strrchr(inside, '/');
 	if (mkdirat(at, slash ? slash + 1 : inside, 0755) && errno != EEXIST && len > 1) {
 		int code = -errno;
 
 		close(at);
-		return refuse_folder(path, code, err);
+		return refuse_directory(path, code, err);
 	}
 	close(at);
 	strcpy(inside + len, "/");
-	at = foreign__folder(inside);
-	return at < 0 ? refuse_folder(path, at, err) : at;
+	at = foreign__directory(inside);
+	return at < 0 ? refuse_directory(path, at, err) : at;
 }
 
 static int check_kernel(const struct build_id *id, struct err *err)
@@ -345,33 +347,33 @@ static int copy_kallsyms(struct buf *text, struct err *err)
 }
 
 /* Atomic: the file is complete, or absent. */
-static int write_symbols(int folder, const struct buf *text, struct err *err)
+static int write_symbols(int directory, const struct buf *text, struct err *err)
 {
 	static const char tmp[] = ".kallsyms.new";
 	_cleanup_close_ int fd = -1;
 	int code;
 
-	unlinkat(folder, tmp, 0);
-	fd = openat(folder, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	unlinkat(directory, tmp, 0);
+	fd = openat(directory, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	code = fd < 0 ? -errno : write_all(fd, text->data, text->len);
-	if (!code && renameat(folder, tmp, folder, "kallsyms"))
+	if (!code && renameat(directory, tmp, directory, "kallsyms"))
 		code = -errno;
 	if (!code)
 		return 0;
-	unlinkat(folder, tmp, 0);
+	unlinkat(directory, tmp, 0);
 	return err_set(err, code, "cannot write the kernel's symbols: %s", strerror(-code));
 }
 
 static int add_id_link(int dir, const char *hex, struct err *err)
 {
-	_cleanup_close_ int links = open_folder(dir, LINKS_FOLDER, err), two = -1;
+	_cleanup_close_ int links = open_directory(dir, LINKS_DIRECTORY, err), two = -1;
 	char first[3], target[128];
 
 	snprintf(first, sizeof(first), "%.2s", hex);
-	snprintf(target, sizeof(target), "../../" KERNEL_FOLDER "/%s", hex);
+	snprintf(target, sizeof(target), "../../" KERNEL_DIRECTORY "/%s", hex);
 	if (links < 0)
 		return links;
-	two = open_folder(links, first, err);
+	two = open_directory(links, first, err);
 	if (two < 0)
 		return two;
 	if (symlinkat(target, two, hex + 2) && errno != EEXIST)
@@ -382,20 +384,20 @@ static int add_id_link(int dir, const char *hex, struct err *err)
 
 static int write_cache(int dir, const struct build_id *id, struct err *err)
 {
-	_cleanup_close_ int kernel = -1, folder = -1;
+	_cleanup_close_ int kernel = -1, directory = -1;
 	struct buf text = { 0 };
 	char hex[2 * BUILD_ID_MAX + 1];
 	int code;
 
 	for (size_t i = 0; i < id->size; i++)
 		sprintf(hex + 2 * i, "%02x", id->data[i]);
-	kernel = open_folder(dir, KERNEL_FOLDER, err);
+	kernel = open_directory(dir, KERNEL_DIRECTORY, err);
 	if (kernel < 0)
 		return kernel;
-	folder = open_folder(kernel, hex, err);
-	if (folder < 0)
-		return folder;
-	code = copy_kallsyms(&text, err) ?: write_symbols(folder, &text, err);
+	directory = open_directory(kernel, hex, err);
+	if (directory < 0)
+		return directory;
+	code = copy_kallsyms(&text, err) ?: write_symbols(directory, &text, err);
 	buf__free(&text);
 	return code ?: add_id_link(dir, hex, err);
 }

@@ -2,8 +2,8 @@
 /*
  * Reads the symbols of the kernel and its modules. If another kernel was recorded, its symbols come
  * from the kallsyms that perf kept in ~/.debug. Modules must be loaded now, in the recorded build.
- * The read functions return NULL, or a static text that says why there are no symbols. *ret_delta is
- * to be added to recorded addresses, as they differ per boot.
+ * The read functions return NULL, or a static text that says why there are no symbols. *ret_delta
+ * is to be added to recorded addresses, as they differ per boot.
  */
 #ifndef FRBPF_SYMBOLS_KERNEL_SYMBOLS_H
 #define FRBPF_SYMBOLS_KERNEL_SYMBOLS_H
@@ -26,7 +26,7 @@ const char *kernel_symbols__read_running(const uint64_t *addrs, size_t n, struct
 
 /*
  * Save the symbols of the running kernel where perf on another machine looks for them. Copies
- * /proc/kallsyms into the folder @dir, which is created if needed, in the layout of perf's
+ * /proc/kallsyms into the directory @dir, which is created if needed, in the layout of perf's
  * build-id cache (tools/perf/util/build-id.c): [kernel.kallsyms]/ID/kallsyms and a link
  * .build-id/ID. -EINVAL: @id is of another kernel; -EACCES: this user sees no addresses; else the
  * errno of the write. A message is in @err.

@@ -26,8 +26,8 @@
 #define HUNG_MAX     3 /* a search ends after this many files that do not respond */
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-/* Folders for libraries that ld.so.cache lacks; musl has no such file. */
-static const char *const library_folders[] = {
+/* Directories for libraries that ld.so.cache lacks; musl has no such file. */
+static const char *const library_directories[] = {
 	"/lib64",
 	"/usr/lib64",
 	"/lib",
@@ -234,9 +234,9 @@ static bool is_regular_path(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
-static void list_folder(const char *folder, struct library *lib)
+static void list_directory(const char *directory, struct library *lib)
 {
-	DIR *dir = opendir(folder);
+	DIR *dir = opendir(directory);
 	char path[PATH_MAX];
 	struct dirent *e;
 
@@ -244,8 +244,8 @@ static void list_folder(const char *folder, struct library *lib)
 		if (strncmp(e->d_name, "lib", 3) &&
 		    strncmp(e->d_name, lib->name, strlen(lib->name)))
 			continue;
-		snprintf(path, sizeof(path), "%s/%s", folder, e->d_name);
-		/* a folder in /usr/lib may have the name of a program */
+		snprintf(path, sizeof(path), "%s/%s", directory, e->d_name);
+		/* a directory in /usr/lib may have the name of a program */
 		if (is_regular_path(path))
 			compare_library(e->d_name, path, lib);
 	}
@@ -261,9 +261,11 @@ static int find_library(struct library *lib)
 	if (!buf__read_file(&cache, LD_CACHE, LD_CACHE_MAX))
 		ld_cache__each(cache.data, cache.len, compare_library, lib);
 	buf__free(&cache);
-	/* with a version in the name, "libssl.so.3" is in the folders under more names than one */
-	for (size_t i = 0; !lib->soname[0] && i < ARRAY_SIZE(library_folders); i++)
-		list_folder(library_folders[i], lib);
+	/*
+	 * with a version in the name, "libssl.so.3" is in the directories under more names than one
+	 */
+	for (size_t i = 0; !lib->soname[0] && i < ARRAY_SIZE(library_directories); i++)
+		list_directory(library_directories[i], lib);
 	if (!lib->soname[0])
 		return -ENOENT;
 	return lib->several && !lib->exact ? -EINVAL : 0;

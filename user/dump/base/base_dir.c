@@ -129,10 +129,10 @@ static int base_path__check(const char *path, struct err *err)
 
 #define LOCK_WAIT_NS 1000000000ULL
 
-/* Open the folder that has @path (O_PATH). A link of another user must not lead there. */
+/* Open the directory that has @path (O_PATH). A link of another user must not lead there. */
 static int find_parent(const char *path, struct err *err)
 {
-	int fd = foreign__folder(path);
+	int fd = foreign__directory(path);
 
 	if (fd == -ELOOP)
 		return err_set(err, fd, "%s: it goes through a link of another user", path);
@@ -342,7 +342,7 @@ static int open_base(struct base_dir *b, const char *path, bool must_create, str
 	pthread_mutex_init(&b->name_lock, NULL);
 	snprintf(b->path, sizeof(b->path), "%s", path);
 	strip_slashes(b->path);
-	/* the folder of a single run may be in a directory of other users */
+	/* the directory of a single run may be in a directory of other users */
 	code = must_create ? 0 : base_path__check(b->path, err);
 	code = code ?: make_parents(b->path, &b->parents_made, err);
 	if (code)
@@ -596,7 +596,7 @@ static void remove_empty_session(int fd, const char *name, void *arg)
 /* Remove the empty directory @path. 0 or negative errno. */
 static int remove_directory(const char *path)
 {
-	_cleanup_close_ int at = foreign__folder(path);
+	_cleanup_close_ int at = foreign__directory(path);
 
 	if (at < 0)
 		return at;

@@ -112,7 +112,7 @@ static int add_dump(struct base_scan *s, int fd, const char *file)
 				 &(struct base_incident){ .n_dumps = 1, .bytes = st.st_size });
 }
 
-static int add_session_folder(struct base_scan *s, int fd, const char *name)
+static int add_session_directory(struct base_scan *s, int fd, const char *name)
 {
 	int dir;
 
@@ -165,7 +165,7 @@ int base_scan__read(const struct base_dir *b, struct base_scan *ret)
 
 	*ret = (struct base_scan){ .b = b };
 	err = each_directory_name(b->incidents_fd, add_manifest, ret);
-	err = err ?: each_directory_name(b->fd, add_session_folder, ret);
+	err = err ?: each_directory_name(b->fd, add_session_directory, ret);
 	if (!err && ret->n)
 		join_parts(ret);
 	return err;

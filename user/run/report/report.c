@@ -56,18 +56,18 @@ static bool env_is_true(const char *name)
 	return v && strcmp(v, "true") == 0;
 }
 
-bool report__gitlab_place(const char *folder, const char **ret_url, const char **ret_within)
+bool report__gitlab_place(const char *directory, const char **ret_url, const char **ret_within)
 {
 	const char *project = getenv("CI_PROJECT_DIR"), *url = getenv("CI_JOB_URL");
 	size_t len = project ? strlen(project) : 0;
 
 	while (len > 1 && project[len - 1] == '/')
 		len--;
-	if (!env_is_true("GITLAB_CI") || !url || !len || strncmp(folder, project, len) != 0 ||
-	    folder[len] != '/')
+	if (!env_is_true("GITLAB_CI") || !url || !len || strncmp(directory, project, len) != 0 ||
+	    directory[len] != '/')
 		return false;
 	*ret_url = url;
-	*ret_within = folder + len + 1;
+	*ret_within = directory + len + 1;
 	return true;
 }
 
@@ -102,7 +102,7 @@ int report__write(const struct outcome *o, int fd, struct err *err)
 	code = code ?: report_junit(o, &t.junit);
 	code = code ?: report_markdown(o, &t.markdown);
 	code = code ?: report_github(o, &t.github);
-	if (!code && report__gitlab_place(o->folder, &url, &within))
+	if (!code && report__gitlab_place(o->directory, &url, &within))
 		code = report_gitlab(o, url, within, &t.gitlab);
 	if (code)
 		err_set(err, code, "the reports cannot be written: out of memory");
@@ -132,7 +132,7 @@ int report__open_command(const struct outcome *o, const struct run_incident *inc
 
 	if (!dump) {
 		err = buf__add_str(b, "frbpf show --base ");
-		err = err ?: escape__shell(b, o->folder);
+		err = err ?: escape__shell(b, o->directory);
 		return err ?: buf__printf(b, " %s", inc->name);
 	}
 	err = buf__add_str(b, "perf script -i ");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Writes an outcome as the files of the output folder, and in the formats of CI services. Each
+ * Writes an outcome as the files of the output directory, and in the formats of CI services. Each
  * report_X() appends a whole text to @b: 0 or -ENOMEM.
  */
 #ifndef FRBPF_RUN_REPORT_H
@@ -28,9 +28,9 @@ int report_stacks(const struct outcome *o, const struct run_incident *inc, struc
 int report_github(const struct outcome *o, struct buf *b);
 /*
  * Links from the job to the reports, for GitLab's artifacts:reports:annotations. @url: of the job,
- * @folder: the output folder within the project.
+ * @directory: the output directory within the project.
  */
-int report_gitlab(const struct outcome *o, const char *url, const char *folder, struct buf *b);
+int report_gitlab(const struct outcome *o, const char *url, const char *directory, struct buf *b);
 
 /* Shared by the reports */
 
@@ -51,12 +51,13 @@ struct report_texts {
 };
 
 /*
- * Find where GitLab shows files of the job. *ret_url: of the job; *ret_within: @folder (absolute)
- * within its project. False: this is no GitLab job, or @folder is outside of the project.
+ * Find where GitLab shows files of the job. *ret_url: of the job; *ret_within: @directory
+ * (absolute) within its project. False: this is no GitLab job, or @directory is outside of the
+ * project.
  */
-bool report__gitlab_place(const char *folder, const char **ret_url, const char **ret_within);
+bool report__gitlab_place(const char *directory, const char **ret_url, const char **ret_within);
 /*
- * Write new files into the folder @fd. If @ci, also write what the CI service reads, as found in
+ * Write new files into the directory @fd. If @ci, also write what the CI service reads, as found in
  * the environment. Negative errno, message in @err.
  */
 int report_texts__write(const struct report_texts *t, int fd, bool ci, struct err *err);

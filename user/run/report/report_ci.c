@@ -64,7 +64,8 @@ static int add_ci_path(struct buf *b, const char *path)
 	return err;
 }
 
-static json_t *make_link(const char *label, const char *url, const char *folder, const char *file)
+static json_t *make_link(const char *label, const char *url, const char *directory,
+			 const char *file)
 {
 	struct buf text = { 0 }, to = { 0 };
 	json_t *j = NULL;
@@ -72,7 +73,7 @@ static json_t *make_link(const char *label, const char *url, const char *folder,
 
 	err = err ?: escape__plain(&to, url);
 	err = err ?: buf__add_str(&to, "/artifacts/file/");
-	err = err ?: add_ci_path(&to, folder);
+	err = err ?: add_ci_path(&to, directory);
 	err = err ?: buf__printf(&to, "/%s", file);
 	if (!err)
 		j = json_pack("{s:{s:s, s:s}}", "external_link", "label", text.data, "url",
@@ -83,7 +84,7 @@ static json_t *make_link(const char *label, const char *url, const char *folder,
 }
 
 static json_t *make_rule_link(const struct outcome *o, size_t i, const char *url,
-			      const char *folder)
+			      const char *directory)
 {
 	const struct run_incident *inc;
 	const struct run_trigger *t = outcome__worst(o, i, &inc);
@@ -94,20 +95,20 @@ static json_t *make_rule_link(const struct outcome *o, size_t i, const char *url
 	if (!err && t)
 		err = report__fact(&o->rules[i], t, &label);
 	if (!err)
-		j = make_link(label.data, url, folder, "summary.md");
+		j = make_link(label.data, url, directory, "summary.md");
 	buf__free(&label);
 	return j;
 }
 
-int report_gitlab(const struct outcome *o, const char *url, const char *folder, struct buf *b)
+int report_gitlab(const struct outcome *o, const char *url, const char *directory, struct buf *b)
 {
 	_cleanup_free_ char *text = NULL;
 	json_t *links = json_array(), *j;
 
-	json_array_append_new(links, make_link("summary", url, folder, "summary.md"));
+	json_array_append_new(links, make_link("summary", url, directory, "summary.md"));
 	for (size_t i = 0; i < o->n_rules; i++) {
 		if (run_rule__fired(&o->rules[i]))
-			json_array_append_new(links, make_rule_link(o, i, url, folder));
+			json_array_append_new(links, make_rule_link(o, i, url, directory));
 	}
 	j = json_pack("{s:o}", "frbpf", links);
 	if (j)

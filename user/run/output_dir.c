@@ -11,12 +11,12 @@
 
 #include "common/cleanup.h"
 #include "daemon/location.h"
-#include "run/folder.h"
+#include "run/output_dir.h"
 
 #define NAMES_TRIES 100
-#define DEPTH_MAX   4 /* of directories in a folder; there are two levels */
+#define DEPTH_MAX   4 /* of directories in a directory; there are two levels */
 
-static int make_folder_absolute(const char *path, char ret[static PATH_MAX], struct err *err)
+static int make_directory_absolute(const char *path, char ret[static PATH_MAX], struct err *err)
 {
 	_cleanup_free_ char *cwd = path[0] == '/' ? NULL : getcwd(NULL, 0);
 	int n;
@@ -30,7 +30,7 @@ static int make_folder_absolute(const char *path, char ret[static PATH_MAX], str
 	return err_set(err, -ENAMETOOLONG, "-o %.64s...: too long", path);
 }
 
-static int make_folder(const char *path, struct folder *f, struct err *err)
+static int make_output_dir(const char *path, struct output_dir *f, struct err *err)
 {
 	char absolute[PATH_MAX];
 	struct stat st;
@@ -38,7 +38,7 @@ static int make_folder(const char *path, struct folder *f, struct err *err)
 
 	if (!*path)
 		return err_set(err, -EINVAL, "-o: an empty name");
-	code = make_folder_absolute(path, absolute, err);
+	code = make_directory_absolute(path, absolute, err);
 	if (code)
 		return code;
 	if (lstat(absolute, &st) == 0)
@@ -53,7 +53,7 @@ static int make_folder(const char *path, struct folder *f, struct err *err)
 	return code;
 }
 
-int folder__make(const char *path, struct folder *ret, struct err *err)
+int output_dir__make(const char *path, struct output_dir *ret, struct err *err)
 {
 	char date[32] = "0", name[64];
 	time_t now = time(NULL);
@@ -61,20 +61,20 @@ int folder__make(const char *path, struct folder *ret, struct err *err)
 	int code;
 
 	if (path)
-		return make_folder(path, ret, err);
+		return make_output_dir(path, ret, err);
 	if (localtime_r(&now, &tm))
 		strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &tm);
 	snprintf(name, sizeof(name), "frbpf-%s", date);
-	code = make_folder(name, ret, err);
+	code = make_output_dir(name, ret, err);
 	for (int i = 2; code == -EEXIST && i < NAMES_TRIES; i++) {
 		snprintf(name, sizeof(name), "frbpf-%s-%d", date, i);
 		*err = (struct err){ 0 };
-		code = make_folder(name, ret, err);
+		code = make_output_dir(name, ret, err);
 	}
 	return code;
 }
 
-void folder__undo(struct folder *f)
+void output_dir__undo(struct output_dir *f)
 {
 	if (f->open)
 		base_dir__close(&f->base, true);
@@ -82,20 +82,20 @@ void folder__undo(struct folder *f)
 }
 
 /*
- * Changes the owner of all files below the folder, through its open descriptor: the owner of a
- * parent directory may have replaced its name. The folder itself comes last; until then nobody else
- * can look into it.
+ * Changes the owner of all files below the directory, through its open descriptor: the owner of a
+ * parent directory may have replaced its name. The directory itself comes last; until then nobody
+ * else can look into it.
  */
 struct gift {
 	uid_t uid;
 	gid_t gid;
-	dev_t dev; /* of the folder's file system */
+	dev_t dev; /* of the directory's file system */
 };
 
 /*
  * Did frbpf make the file? A link, or a file with another name elsewhere, must not be given away.
  */
-static bool is_own_folder(const struct stat *st, const struct gift *g)
+static bool is_own_directory(const struct stat *st, const struct gift *g)
 {
 	return st->st_uid == geteuid() && st->st_dev == g->dev &&
 	       (S_ISDIR(st->st_mode) || (S_ISREG(st->st_mode) && st->st_nlink == 1));
@@ -111,7 +111,7 @@ static int give_entry(int dir, const char *name, const struct gift *g, int depth
 
 	if (fd < 0 || fstat(fd, &st))
 		return -errno;
-	if (!is_own_folder(&st, g))
+	if (!is_own_directory(&st, g))
 		return 0;
 	if (S_ISDIR(st.st_mode))
 		err = depth ? give_entries(fd, g, depth - 1) : 0;
@@ -141,7 +141,7 @@ static int give_entries(int dir, const struct gift *g, int depth)
 	return code;
 }
 
-static int give_folder(const struct folder *f, const struct child_user *owner)
+static int give_directory(const struct output_dir *f, const struct child_user *owner)
 {
 	struct gift g = { owner->uid, owner->gid, 0 };
 	struct stat st;
@@ -156,7 +156,7 @@ static int give_folder(const struct folder *f, const struct child_user *owner)
 	return err;
 }
 
-int folder__finish(struct folder *f, const struct child_user *owner, struct err *err)
+int output_dir__finish(struct output_dir *f, const struct child_user *owner, struct err *err)
 {
 	int code = 0;
 
@@ -164,7 +164,7 @@ int folder__finish(struct folder *f, const struct child_user *owner, struct err 
 		return 0;
 	unlinkat(f->base.fd, "lock", 0);
 	if (owner->change && owner->uid != geteuid())
-		code = give_folder(f, owner);
+		code = give_directory(f, owner);
 	base_dir__close(&f->base, false);
 	f->open = false;
 	return code ? err_set(err, code, "%s cannot be given to %s: %s", f->base.path, owner->name,
@@ -204,8 +204,8 @@ static int make_app_place(struct app_place *p, struct err *err)
 	return 0;
 }
 
-int app_place__make(const struct folder *f, const struct child_user *user, struct app_place *ret,
-		    struct err *err)
+int app_place__make(const struct output_dir *f, const struct child_user *user,
+		    struct app_place *ret, struct err *err)
 {
 	struct app_place p = { .dir_fd = -1 };
 	int code = 0;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The output folder of a run: a new base directory that only this run uses. It has no lock after
+ * The output directory of a run: a new base directory that only this run uses. It has no lock after
  * the run. Also the place of its application socket.
  */
-#ifndef FRBPF_RUN_FOLDER_H
-#define FRBPF_RUN_FOLDER_H
+#ifndef FRBPF_RUN_OUTPUT_DIR_H
+#define FRBPF_RUN_OUTPUT_DIR_H
 
 #include <limits.h>
 
 #include "dump/base/base_dir.h"
 #include "run/child.h"
 
-struct folder {
+struct output_dir {
 	struct base_dir base;
 	bool open;
 };
@@ -20,21 +20,23 @@ struct folder {
  * Make @path, or, for NULL, frbpf-TIME in the current directory. Negative errno, message in @err;
  * -EEXIST: @path exists.
  */
-int folder__make(const char *path, struct folder *ret, struct err *err);
-/* Remove the files that frbpf made in it, and the folder, unless it has a dump. */
-void folder__undo(struct folder *f);
+int output_dir__make(const char *path, struct output_dir *ret, struct err *err);
+/* Remove the files that frbpf made in it, and the directory, unless it has a dump. */
+void output_dir__undo(struct output_dir *f);
 /*
- * The folder is complete. If @owner is another user, give it and its files to that user. Negative
- * errno, message in @err.
+ * The directory is complete. If @owner is another user, give it and its files to that user.
+ * Negative errno, message in @err.
  */
-int folder__finish(struct folder *f, const struct child_user *owner, struct err *err);
+int output_dir__finish(struct output_dir *f, const struct child_user *owner, struct err *err);
 
 /* ---- the application socket, where the command of a run can find it ---- */
 
 struct app_place {
 	char path[PATH_MAX + 8]; /* path of the socket, for the command */
 	int dir_fd;		 /* the directory of the socket; -1: not made */
-	/* path of its own directory, which is removed at the end; "": it is in the output folder */
+	/*
+	 * path of its own directory, which is removed at the end; "": it is in the output directory
+	 */
 	char made[64];
 };
 
@@ -43,8 +45,8 @@ struct app_place {
  * enter @f, the place is a directory below /run/frbpf or /tmp that only frbpf can write to.
  * Negative errno, message in @err.
  */
-int app_place__make(const struct folder *f, const struct child_user *user, struct app_place *ret,
-		    struct err *err);
+int app_place__make(const struct output_dir *f, const struct child_user *user,
+		    struct app_place *ret, struct err *err);
 void app_place__free(struct app_place *p);
 
 #endif
