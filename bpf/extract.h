@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where the values of an event are, for rules and keys of spans. A part of frbpf.h, which includes it. */
+/*
+ * Where the values of an event are, for rules and keys of spans. A part of frbpf.h, which includes
+ * it.
+ */
 #ifndef FRBPF_EXTRACT_H
 #define FRBPF_EXTRACT_H
 

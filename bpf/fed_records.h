@@ -26,19 +26,19 @@ enum frbpf_lock {
 	FRBPF_LOCK_PERCPU_WRITE,
 	FRBPF_LOCK_RT_MUTEX,
 	FRBPF_LOCK_SEMAPHORE,
-	FRBPF_LOCK_FUTEX,    /* of a mutex of glibc */
+	FRBPF_LOCK_FUTEX, /* of a mutex of glibc */
 	FRBPF_LOCK_FUTEX_PI,
-	FRBPF_LOCK_FLOCK,    /* the owner is a process */
-	FRBPF_LOCK_POSIX,    /* the owner is a process */
+	FRBPF_LOCK_FLOCK, /* the owner is a process */
+	FRBPF_LOCK_POSIX, /* the owner is a process */
 };
 
 /* Written when a wait for a lock begins; if the task only spun, when it ends. */
 struct frbpf_lock_wait {
 	struct frbpf_raw_common common;
-	__u64 lock;    /* address; of a futex: in its process */
-	__u64 spun_ns; /* time that the task has spun so far */
-	__u32 what;    /* enum frbpf_lock */
-	__u32 owner;   /* tid in the initial namespace; 0: unknown */
+	__u64 lock;	     /* address; of a futex: in its process */
+	__u64 spun_ns;	     /* time that the task has spun so far */
+	__u32 what;	     /* enum frbpf_lock */
+	__u32 owner;	     /* tid in the initial namespace; 0: unknown */
 	char owner_comm[16]; /* "": unknown */
 	__u32 own_owner;     /* of a futex: tid in the namespace of the daemon */
 } __attribute__((packed));

@@ -519,7 +519,8 @@ struct frbpf_trigger {
 	__u64 id; /* PENDING: of the event, as in struct frbpf_followed_key */
 	/* the path or file of a system call, or the string that rules looked at; cut */
 	char text[FRBPF_TEXT_LEN];
-	__u32 text_is; /* 0: there is none; 1: a path; 2 + n: the string of argument n; or FRBPF_TEXT_FILE */
+	/* 0: there is none; 1: a path; 2 + n: the string of argument n; or FRBPF_TEXT_FILE */
+	__u32 text_is;
 };
 
 /* A pending event that fired a rule. Its source identifies it by `begin` and `id`. */

@@ -22,8 +22,8 @@
 
 /*
  * Defines the iterator @name_, which calls @each_ for all entries of the hash table @map_. It is an
- * iterator over maps, since some kernels refuse those over the elements of a map (Linux 6.18.44, with
- * EPERM). The last call of an iterator has no map.
+ * iterator over maps, since some kernels refuse those over the elements of a map (Linux 6.18.44,
+ * with EPERM). The last call of an iterator has no map.
  */
 #define LOOK_OVER(name_, map_, each_)                                                              \
 	SEC("iter/bpf_map")                                                                        \
@@ -84,7 +84,8 @@ static __always_inline struct match *look_match(__u64 begin, __u32 key, struct t
 }
 
 /*
- * No task ran when the event matched, so the subject also stands for `current`. @seen: of the event.
+ * No task ran when the event matched, so the subject also stands for `current`. @seen: of the
+ * event.
  */
 static __always_inline void look_run(struct match *m, struct task_struct *subject, __u64 *seen)
 {

@@ -45,7 +45,9 @@ struct {
 	__type(value, __u8);
 } cgroups SEC(".maps");
 
-/* The sleep of a task. Each recorded task has one: the programs of the scheduler must not allocate. */
+/*
+ * The sleep of a task. Each recorded task has one: the programs of the scheduler must not allocate.
+ */
 struct stay {
 	__u64 begin;	   /* ns; 0: it does not sleep */
 	__u64 switches;	   /* task_switches() at that time */
@@ -153,8 +155,8 @@ static __always_inline bool task_leaves(struct task_struct *prev, bool preempt)
 }
 
 /*
- * Sampled: is the user stack worth its cost? For short sleeps of a task, it is taken at most once in
- * USER_PAUSE_NS, and whenever the sleep is expected to be written.
+ * Sampled: is the user stack worth its cost? For short sleeps of a task, it is taken at most once
+ * in USER_PAUSE_NS, and whenever the sleep is expected to be written.
  */
 static __always_inline bool user_wanted(struct task_struct *task, struct stay *s, __u64 now)
 {
@@ -168,7 +170,8 @@ static __always_inline bool user_wanted(struct task_struct *task, struct stay *s
 
 /*
  * Is a time off CPU that lasted until @now written? Sampled: every long one, and one of the short
- * ones when they add up to as much. Long preemptions are written: a CPU quota stops a task this way.
+ * ones when they add up to as much. Long preemptions are written: a CPU quota stops a task this
+ * way.
  */
 static __always_inline bool stay_counts(const struct stay *s, __u64 begin, __u64 now)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * oncpu: the time that a task runs, in pieces. A piece ends at the switch away from the task, at a
- * tick, or when the scheduler updates its runtime otherwise. For rules on a share of time. The subject
- * is that task, which is also `current`. Interrupts are included; the idle task is not.
+ * tick, or when the scheduler updates its runtime otherwise. For rules on a share of time. The
+ * subject is that task, which is also `current`. Interrupts are included; the idle task is not.
  */
 #include "vmlinux.h"
 

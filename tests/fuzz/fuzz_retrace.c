@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An untrusted recording, for every source: reported events end after they begin, are in the order of
- * time, and name only existing fields.
+ * An untrusted recording, for every source: reported events end after they begin, are in the order
+ * of time, and name only existing fields.
  */
 #include <stdio.h>
 #include <stdlib.h>

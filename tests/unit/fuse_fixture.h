@@ -158,8 +158,8 @@ static inline void fuse_run(int dev, const char *content)
 }
 
 /*
- * Enter a mount namespace of our own, as do the processes that we fork from now on. It ends with the
- * last of them, even if that is killed. Without root there is no namespace, and no mount.
+ * Enter a mount namespace of our own, as do the processes that we fork from now on. It ends with
+ * the last of them, even if that is killed. Without root there is no namespace, and no mount.
  */
 static inline void fuse_fixture__confine(void)
 {

@@ -115,7 +115,9 @@ static inline void rest_in_function(long ns)
 	watched_call(ns, -1);
 }
 
-/* ---- waits for a CPU: behind a real-time task on the last CPU, which is stopped until needed ---- */
+/*
+ * ---- waits for a CPU: behind a real-time task on the last CPU, which is stopped until needed ----
+ */
 
 static struct {
 	pid_t pid; /* 0: there is none */

@@ -56,7 +56,9 @@ static const struct row {
 	   .sample_type = PERIOD, .freq = 1, .exclude_guest = 1, .sample_max_stack = 16),
 	SW("-a -g -e cpu-clock", "cpu-clock", 0, 4000, .sample_type = CALLCHAIN | PERIOD, .freq = 1,
 	   .exclude_guest = 1),
-	/* as perf -vv prints them before it opens them: this machine has neither branches nor a PMU */
+	/*
+	 * as perf -vv prints them before it opens them: this machine has neither branches nor a PMU
+	 */
 	SW("-a -b -e cpu-clock", "cpu-clock", 0, 4000,
 	   .sample_type = PERIOD | PERF_SAMPLE_BRANCH_STACK, .freq = 1, .exclude_guest = 1,
 	   .branch_sample_type = PERF_SAMPLE_BRANCH_ANY),

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rules on fields that only the format of a tracepoint has, with real hits. Needs BTF, tracefs and root. Children make
- * the events, as this process is never a subject.
- * with: others
+ * Rules on fields that only the format of a tracepoint has, with real hits. Needs BTF, tracefs and
+ * root. Children make the events, as this process is never a subject. with: others
  */
 #include <limits.h>
 #include <setjmp.h>

@@ -6,7 +6,10 @@
 #include "common/buf.h"
 #include "expr_fixture.h"
 
-/* A random expression: its text, and its value, computed by walking the tree that the text was made from. */
+/*
+ * A random expression: its text, and its value, computed by walking the tree that the text was made
+ * from.
+ */
 struct random_expr {
 	struct expr_subject subject;
 	uint64_t seed;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How pending events that fired are followed, with made-up events and looks: an end at any moment of
- * a look is reported once, with its value. Skips without root or kernel BTF.
- * with: others
+ * How pending events that fired are followed, with made-up events and looks: an end at any moment
+ * of a look is reported once, with its value. Skips without root or kernel BTF. with: others
  */
 #include "detect/engine/rule_table.h"
 #include "detect_fixture.h"

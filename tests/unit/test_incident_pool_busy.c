@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The incident pool under pressure: dumps by hand, sessions that still write, a full or closed pool,
- * threads.
+ * The incident pool under pressure: dumps by hand, sessions that still write, a full or closed
+ * pool, threads.
  */
 #include <errno.h>
 #include <jansson.h>

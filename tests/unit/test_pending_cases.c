@@ -306,7 +306,10 @@ static void test_one_look_misses_it(void **state)
 
 /* ---- a thousand ---- */
 
-/* Threads begin ten times slower with sanitizers, which look for other errors than an event that was missed. */
+/*
+ * Threads begin ten times slower with sanitizers, which look for other errors than an event that
+ * was missed.
+ */
 #define CROWD (IS_SANITIZED ? 100 : 1000)
 
 struct crowd_member {

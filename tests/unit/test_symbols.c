@@ -216,7 +216,10 @@ static void test_kallsyms(void **state)
 	buf__free(&b);
 }
 
-/* Addresses in two functions of the running kernel, its own one and another, as /proc/kallsyms has them. */
+/*
+ * Addresses in two functions of the running kernel, its own one and another, as /proc/kallsyms has
+ * them.
+ */
 static bool kernel_addresses(uint64_t v[static 2])
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/kallsyms", "re");

@@ -83,7 +83,10 @@ static void test_syscall(void **state)
 /* Number COMPAT_CALL of the 32-bit table: writev, here with a bad descriptor. */
 static void make_compat_calls(struct findings *f, long n)
 {
-	/* a kernel without them ends the child: not by the handler of cmocka, which would go on testing */
+	/*
+	 * a kernel without them ends the child: not by the handler of cmocka, which would go on
+	 * testing
+	 */
 	signal(SIGSEGV, SIG_DFL);
 	for (long i = 0; i < n; i++) {
 		long ret = COMPAT_CALL;

@@ -43,7 +43,9 @@ static void test_usdt(void **state)
 
 static void say_texts(struct findings *f, long unused)
 {
-	/* on the stack: pages of literals may not be in memory, and a program cannot wait for them */
+	/*
+	 * on the stack: pages of literals may not be in memory, and a program cannot wait for them
+	 */
 	char api[] = "api.example.com", org[] = "example.org";
 
 	set_name(subject_name());

@@ -5,9 +5,9 @@
  *
  *	mix [--heavy PERCENT] [--rounds N] [--wait MS] [--waits N]
  *
- * A round is 100 parts, PERCENT (10) of them in mix_heavy(), the rest in mix_light(), which does the
- * same work; after all ROUNDS (100) it sleeps N times (0) for MS (50), below mix_waits(). Prints one
- * line of JSON.
+ * A round is 100 parts, PERCENT (10) of them in mix_heavy(), the rest in mix_light(), which does
+ * the same work; after all ROUNDS (100) it sleeps N times (0) for MS (50), below mix_waits().
+ * Prints one line of JSON.
  */
 #include <getopt.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sleeps N LONG_MS SHORT_MS: N times, long_sleep() sleeps LONG_MS and short_sleep() SHORT_MS. Prints
- * the time that both took, in ns: "long SUM short SUM". The system call is made in these functions
- * themselves, so that they are the innermost ones of user space.
+ * sleeps N LONG_MS SHORT_MS: N times, long_sleep() sleeps LONG_MS and short_sleep() SHORT_MS.
+ * Prints the time that both took, in ns: "long SUM short SUM". The system call is made in these
+ * functions themselves, so that they are the innermost ones of user space.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
  *
  * Prints one line of JSON per slow call. begin_ns is taken before and end_ns after the call, so the
  * kernel's own measure is inside. The time of an fsync cannot be set: a file in DIR gets more and
- * more dirty data until it takes that long. Earlier, quicker calls are not printed. Exit status 1 if
- * no call is slow enough.
+ * more dirty data until it takes that long. Earlier, quicker calls are not printed. Exit status 1
+ * if no call is slow enough.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -5,13 +5,13 @@
  *	user_func [--call slow|recurse|jump|hit|spin|probe|ticks|pair] [--ms N] [--times T]
  *		  [--depth D] [--comm NAME] [--wait]
  *
- * slow: user_func_slow(ms, 2, 3) sleeps that long and returns 7 * ms. recurse: user_func_recurse(depth) calls
- * itself until 0, where it sleeps. jump: user_func_jump(1) leaves by longjmp, T times, and then user_func_jump(0)
- * sleeps. hit: user_func_hit(i) does nothing. spin: it is called T times, and told
- * once. probe: runs into the static probe frbpf_test:tick with -i, 1000 + i
- * and a constant; ticks: T times, and told once. pair: runs into that probe, sleeps, and calls
- * user_func_hit(1000 + i). --wait: until a line comes on standard input.
- * Prints one line of JSON per call that returns; the time printed includes that of the function.
+ * slow: user_func_slow(ms, 2, 3) sleeps that long and returns 7 * ms. recurse:
+ * user_func_recurse(depth) calls itself until 0, where it sleeps. jump: user_func_jump(1) leaves by
+ * longjmp, T times, and then user_func_jump(0) sleeps. hit: user_func_hit(i) does nothing. spin: it
+ * is called T times, and told once. probe: runs into the static probe frbpf_test:tick with -i, 1000
+ * + i and a constant; ticks: T times, and told once. pair: runs into that probe, sleeps, and calls
+ * user_func_hit(1000 + i). --wait: until a line comes on standard input. Prints one line of JSON
+ * per call that returns; the time printed includes that of the function.
  */
 #include <errno.h>
 #include <getopt.h>

@@ -22,8 +22,8 @@
 #include "common/limit.h"
 #include "common/rights.h"
 
-#define MAX_FDS	 2	  /* the socket for the reply; a file or cgroup */
-#define PAUSE_MS 50	  /* before a process that died is replaced */
+#define MAX_FDS	 2  /* the socket for the reply; a file or cgroup */
+#define PAUSE_MS 50 /* before a process that died is replaced */
 
 /* CAP_SYSLOG: without it the kernel hides the addresses of the programs that we open. */
 static const int kept[] = { CAP_SYS_ADMIN, CAP_SYSLOG };

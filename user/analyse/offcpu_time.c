@@ -16,7 +16,9 @@
 /* An event between the tracepoint and the switch itself does not show that the task is back. */
 #define SWITCH_NS 10000
 
-/* The program that writes offcpu-time reads the clock a little later than the event sched_switch. */
+/*
+ * The program that writes offcpu-time reads the clock a little later than the event sched_switch.
+ */
 #define TWIN_NS 100000
 
 struct away {

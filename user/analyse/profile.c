@@ -271,7 +271,9 @@ static int add_switch(struct adding *a, const struct sample *s)
 	return err ?: offcpu__switch(&a->p->offcpu, &t, stack);
 }
 
-/* These events are counted after the tracepoint, while their task leaves the CPU: it is not back. */
+/*
+ * These events are counted after the tracepoint, while their task leaves the CPU: it is not back.
+ */
 static bool is_of_leaving(const struct perf_event_attr *a)
 {
 	return a->type == PERF_TYPE_SOFTWARE &&

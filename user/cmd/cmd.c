@@ -320,8 +320,8 @@ int cmd_read_only(void)
 	return err ? EXIT_FAILED : 0;
 }
 
-int cmd_parse_rule(const char *name, const char *when, const char *threshold,
-		    const char *condition, struct diags *d, struct ruleset **ret)
+int cmd_parse_rule(const char *name, const char *when, const char *threshold, const char *condition,
+		   struct diags *d, struct ruleset **ret)
 {
 	struct source_text *src;
 	struct buf text = { 0 };

@@ -137,7 +137,7 @@ extern const struct explainer_fns cmd_why_explain;
  * none). It comes from @name, which messages show. The caller owns *ret. 0, -EINVAL (see @d) or
  * -ENOMEM.
  */
-int cmd_parse_rule(const char *name, const char *when, const char *threshold,
-		    const char *condition, struct diags *d, struct ruleset **ret);
+int cmd_parse_rule(const char *name, const char *when, const char *threshold, const char *condition,
+		   struct diags *d, struct ruleset **ret);
 
 #endif

@@ -449,7 +449,8 @@ static int load_command(const struct command *cmd, int argc, char **argv, bool o
 	if (p == CMD_EXIT)
 		return opt;
 	if (only_start && optind < argc)
-		return cmd_usage_error(cmd, "takes no rules file: use `frbpf load FILE` or --config FILE");
+		return cmd_usage_error(
+			cmd, "takes no rules file: use `frbpf load FILE` or --config FILE");
 	config[0] = (char *)opts.hint.config;
 	if (optind < argc) {
 		opts.rules = argv + optind;

@@ -212,7 +212,8 @@ static void print_learnt(const json_t *learnt)
 	printf("  learnt:     p%g is %s, fires above %s; %" PRIu64 " values in the last %s\n",
 	       percentile, status_duration(learnt, "percentile_ns", of, sizeof(of)),
 	       status_duration(learnt, "threshold_ns", at, sizeof(at)), num(learnt, "values"), in);
-	if (num(learnt, "values") < num(learnt, "values_needed") && json_object_get(learnt, "ago_ns"))
+	if (num(learnt, "values") < num(learnt, "values_needed") &&
+	    json_object_get(learnt, "ago_ns"))
 		printf("              too few new values: the threshold is %s old\n",
 		       status_duration(learnt, "ago_ns", of, sizeof(of)));
 }

@@ -84,12 +84,12 @@ static json_t *event_json(const char *name, const struct profile *a, const struc
 
 	if (event_change__make(a, b, name, opts->order, &c))
 		return NULL;
-	out = json_pack("{s:o, s:{s:I, s:I}, s:o, s:s, s:b, s:i, s:o}", "event",
-			json_text(name, SIZE_MAX), "samples", "a", (json_int_t)(c.a ? c.a->samples : 0),
-			"b", (json_int_t)(c.b ? c.b->samples : 0), "samples_per_second",
-			change_json(&c.rate), "rate_unit", c.clock ? "ms/s" : "samples/s",
-			"callchains", c.callchains, "changed", (int)c.n, "functions",
-			function_changes(&c, a, opts));
+	out = json_pack(
+		"{s:o, s:{s:I, s:I}, s:o, s:s, s:b, s:i, s:o}", "event", json_text(name, SIZE_MAX),
+		"samples", "a", (json_int_t)(c.a ? c.a->samples : 0), "b",
+		(json_int_t)(c.b ? c.b->samples : 0), "samples_per_second", change_json(&c.rate),
+		"rate_unit", c.clock ? "ms/s" : "samples/s", "callchains", c.callchains, "changed",
+		(int)c.n, "functions", function_changes(&c, a, opts));
 	event_change__free(&c);
 	return out;
 }
@@ -141,9 +141,10 @@ json_t *diff_json__session(const char *name, const struct profile *a, const stru
 
 	for (size_t i = 0; names && names[i]; i++)
 		json_array_append_new(events, event_json(names[i], a, b, opts));
-	out = json_pack("{s:o, s:{s:f, s:f}, s:{s:i, s:i}, s:o}", "session", json_text(name, SIZE_MAX),
-			"seconds", "a", (double)a->ns / 1e9, "b", (double)b->ns / 1e9, "files", "a",
-			(int)a->n_files, "b", (int)b->n_files, "events", events);
+	out = json_pack("{s:o, s:{s:f, s:f}, s:{s:i, s:i}, s:o}", "session",
+			json_text(name, SIZE_MAX), "seconds", "a", (double)a->ns / 1e9, "b",
+			(double)b->ns / 1e9, "files", "a", (int)a->n_files, "b", (int)b->n_files,
+			"events", events);
 	if (out && a->switches && b->switches)
 		json_object_set_new(out, "offcpu", offcpu_json(a, b, opts));
 	return names ? out : NULL;

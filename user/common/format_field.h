@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The fields of a tracepoint: what the text of its format says of them, and how to read them from the raw data of a
- * sample. The text comes from tracefs, or out of a perf.data file that anybody may have made. libtraceevent is not
- * used: its version 1.8.4 follows null pointers when a format is malformed.
+ * The fields of a tracepoint: what the text of its format says of them, and how to read them from
+ * the raw data of a sample. The text comes from tracefs, or out of a perf.data file that anybody
+ * may have made. libtraceevent is not used: its version 1.8.4 follows null pointers when a format
+ * is malformed.
  */
 #ifndef FRBPF_COMMON_FORMAT_FIELD_H
 #define FRBPF_COMMON_FORMAT_FIELD_H
@@ -38,21 +39,30 @@ struct format_line {
 const char *format_text__after(const char *text, const char *end, const char *key);
 /* The number in the line "ID: 372", for perf_event_attr.config. False: there is none. */
 bool format_text__id(const char *text, size_t len, uint64_t *ret);
-/* Take the next line that declares a field, from *@at on, and move *@at after it. False: there is none up to @end. */
+/*
+ * Take the next line that declares a field, from *@at on, and move *@at after it. False: there is
+ * none up to @end.
+ */
 bool format_text__next(const char **at, const char *end, struct format_line *ret);
 
 bool format_line__type_has(const struct format_line *l, const char *word);
 /* Is it one of the fields that every tracepoint has: common_pid, ...? */
 bool format_line__is_common(const struct format_line *l);
 
-/* Find the field called @name in the text of a format. False: none, or its size is 0; @ret is as it was. */
+/*
+ * Find the field called @name in the text of a format. False: none, or its size is 0; @ret is as it
+ * was.
+ */
 bool format_field__find(const char *text, size_t len, const char *name, struct format_field *ret);
-/* Get the number in a field. False: @raw is too short, or the field is no number of 1, 2, 4 or 8 bytes. */
+/*
+ * Get the number in a field. False: @raw is too short, or the field is no number of 1, 2, 4 or 8
+ * bytes.
+ */
 bool format_field__number(const struct format_field *f, const void *raw, size_t raw_size,
 			  uint64_t *ret);
 /*
- * The bytes of a text, up to its NUL or its end, and their number in @ret_len. They are those of @raw. NULL: @raw is
- * too short.
+ * The bytes of a text, up to its NUL or its end, and their number in @ret_len. They are those of
+ * @raw. NULL: @raw is too short.
  */
 const char *format_field__bytes(const struct format_field *f, const void *raw, size_t raw_size,
 				size_t *ret_len);

@@ -15,7 +15,10 @@ struct forward_ring { /* { 0 } is an unmapped one */
 	size_t size;  /* bytes of data, a power of two */
 };
 
-/* Map the ring of the event @fd, of @bytes, a power of two of pages. 0 or negative errno of mmap(2). */
+/*
+ * Map the ring of the event @fd, of @bytes, a power of two of pages. 0 or negative errno of
+ * mmap(2).
+ */
 int forward_ring__map(int fd, size_t bytes, struct forward_ring *ret);
 void forward_ring__unmap(struct forward_ring *r); /* an unmapped one is legal */
 

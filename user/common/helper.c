@@ -52,7 +52,9 @@ int helper__fork(const char *title, void (*run)(int sock), int *ret_sock)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, socks))
 		return -errno;
-	/* Fork twice: the helper must not be our child, because other code waits for all children. */
+	/*
+	 * Fork twice: the helper must not be our child, because other code waits for all children.
+	 */
 	between = fork();
 	if (!between) {
 		pid_t pid = fork();

@@ -18,8 +18,9 @@
 int proc_file__open_task(pid_t tid);
 
 /*
- * Read file @name in @dir from its beginning, at most @size - 1 bytes, and adds a NUL. Returns the length, or
- * -errno of the open or the first read; @name may be a path below @dir, and no link is followed.
+ * Read file @name in @dir from its beginning, at most @size - 1 bytes, and adds a NUL. Returns the
+ * length, or -errno of the open or the first read; @name may be a path below @dir, and no link is
+ * followed.
  */
 ssize_t proc_file__read(int dir, const char *name, char *buf, size_t size);
 

@@ -4,8 +4,9 @@
  * day goes on. So the difference of both clocks now does not give the time of day of an earlier
  * moment.
  *
- * Threads that wake up anyway call suspends__look(). A suspend is noted with the moment of the first
- * call after it. There is one list for the process. All functions may be called from any thread.
+ * Threads that wake up anyway call suspends__look(). A suspend is noted with the moment of the
+ * first call after it. There is one list for the process. All functions may be called from any
+ * thread.
  */
 #ifndef FRBPF_COMMON_SUSPENDS_H
 #define FRBPF_COMMON_SUSPENDS_H

@@ -54,7 +54,7 @@ struct active_set_env {
 
 /*
  * Open and start one session. Takes over the event list of @plan. @ret gets one reference. 0 or
- * negative errno with words in @err.
+ * negative errno with a message in @err.
  */
 int active_set__start_session(const struct session_conf *conf, struct session_plan *plan,
 			      const struct active_set_env *env, struct err *err,

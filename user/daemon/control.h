@@ -29,8 +29,8 @@ struct control_client;
 typedef void (*control_fn)(struct control_client *c, const json_t *request, void *arg);
 
 /*
- * Listen on @path, mode 0600. Replaces the socket of a daemon that died. 0 or negative errno with
- * words in @err.
+ * Listen on @path, mode 0600. Replaces the socket of a daemon that died. 0 or negative errno with a
+ * message in @err.
  */
 int control__listen(const char *path, control_fn fn, void *arg, struct err *err,
 		    struct control **ret);
@@ -60,7 +60,7 @@ bool control_client__peer(const struct control_client *c, struct ucred *ret);
  */
 int control__request(const char *path, json_t *request, struct err *err, json_t **ret);
 
-/* Make the socket address of @path. 0, or -ENAMETOOLONG with words in @err. */
+/* Make the socket address of @path. 0, or -ENAMETOOLONG with a message in @err. */
 int control__address(const char *path, struct sockaddr_un *ret, struct err *err);
 
 #endif

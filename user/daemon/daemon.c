@@ -203,8 +203,8 @@ static int open_daemon_signals(void)
 
 /*
  * Have the removal of the base, its lock and its socket noticed: commands could no longer reach us
- * then, and a second daemon could start. Call it once these files exist. Returns a descriptor, owned
- * by the caller, or negative errno.
+ * then, and a second daemon could start. Call it once these files exist. Returns a descriptor,
+ * owned by the caller, or negative errno.
  */
 static int open_base_watch(const char *base)
 {

@@ -59,7 +59,9 @@ void requests__note_stop(struct daemon *d, const char *what, int pid, unsigned i
 /* Answer the clients that asked to stop. Called at the end. */
 void requests__answer_stops(struct daemon *d);
 
-/* ---- session_events.c: handles events of the sessions' processes, and reports dumps to them ---- */
+/*
+ * ---- session_events.c: handles events of the sessions' processes, and reports dumps to them ----
+ */
 
 /* Handle signals to these processes, lines of their fifos, and ends of their commands. */
 void session_events__process(struct daemon *d);

@@ -66,10 +66,11 @@ struct dumper {
 
 /*
  * Start the thread. Takes over @session, @feed and @proxy, also on failure. @ret gets one
- * reference. 0 or negative errno with words in @err.
+ * reference. 0 or negative errno with a message in @err.
  */
 int dumper__start(struct session *session, struct feed *feed, struct proxy *proxy,
-		  const struct dump_env *env, dumper_done_fn done, void *done_arg, struct err *err, struct dumper **ret);
+		  const struct dump_env *env, dumper_done_fn done, void *done_arg, struct err *err,
+		  struct dumper **ret);
 
 /*
  * Give the thread a job. It owns copies and shots of the session until it calls `done`. Does not
@@ -79,7 +80,7 @@ void dumper__submit(struct dumper *d, struct incident *inc, size_t index);
 
 /*
  * Make the session's directory again if it was removed. 1: it was; 0: it was not; or negative errno
- * with words in @err.
+ * with a message in @err.
  */
 int dumper__renew_dir(struct dumper *d, struct err *err);
 

@@ -41,7 +41,8 @@ void suppressed_log__free(struct suppressed_log *h);
 /*
  * ---- ends of pending events ----
  *
- * They are followed after their incident: when one ends, the manifest gets the final value. For one thread, except that the ends come in the thread that consumes triggers.
+ * They are followed after their incident: when one ends, the manifest gets the final value. For one
+ * thread, except that the ends come in the thread that consumes triggers.
  */
 
 struct followed_log;

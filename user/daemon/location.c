@@ -20,7 +20,7 @@
 
 /*
  * Read `base` in [daemon] of the file @path. Only the syntax of the rest is checked. 1: it has an
- * absolute base; 0: it has none; or negative errno with words in @err.
+ * absolute base; 0: it has none; or negative errno with a message in @err.
  */
 static int read_base(const char *path, char ret[static PATH_MAX], struct err *err)
 {

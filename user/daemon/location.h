@@ -22,8 +22,8 @@ struct location_hint {
 /*
  * Find the base. In this order: --base, --config, $FRBPF_BASE, the running daemon's note in
  * /run/frbpf, /etc/frbpf/rules.conf, perf's configuration (see below), the default. 0, or negative
- * errno with words in @err if --config cannot be read. -EINVAL: its syntax is wrong, or it names no
- * absolute base.
+ * errno with a message in @err if --config cannot be read. -EINVAL: its syntax is wrong, or it
+ * names no absolute base.
  */
 int location__find(const struct location_hint *hint, char ret[static PATH_MAX], struct err *err);
 

@@ -15,7 +15,7 @@ struct namer;
 /* Called in the thread when the lookup of @inc's names has ended. */
 typedef void (*namer_done_fn)(struct incident *inc, void *arg);
 
-/* Start the thread. @examiner is borrowed. 0 or negative errno with words in @err. */
+/* Start the thread. @examiner is borrowed. 0 or negative errno with a message in @err. */
 int namer__start(struct examiner *examiner, namer_done_fn done, void *arg, struct err *err,
 		 struct namer **ret);
 

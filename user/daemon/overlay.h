@@ -27,7 +27,7 @@ uint64_t overlay__muted_until(const struct overlay *o, const char *name);
 
 /*
  * Arm a rule until @until, ns. @ret_name gets a name that no rule of @rs has. @condition may be
- * NULL. Only overlay__extend() checks the rule. 0, or -EINVAL, -ENOSPC or -ENOMEM with words in
+ * NULL. Only overlay__extend() checks the rule. 0, or -EINVAL, -ENOSPC or -ENOMEM with a message in
  * @err.
  */
 int overlay__arm(struct overlay *o, const struct ruleset *rs, const char *when,

@@ -24,7 +24,7 @@
 
 /*
  * Read the parts of TRACING_DATA in tracefs other than formats, once, when the daemon starts. 0 or
- * negative errno with words in @err; free @ret in both cases.
+ * negative errno with a message in @err; free @ret in both cases.
  */
 static int read_tracing_parts(struct tracefs *t, struct perfdata_tracing *ret, struct err *err)
 {
@@ -163,7 +163,7 @@ static int cpu_follow__open(struct err *err, struct cpu_follow **ret)
 }
 
 /*
- * An aborted suspend takes CPUs off line and back. Neither the list of CPUs nor the clocks show
+ * An aborted suspend takes CPUs offline and back. Neither the list of CPUs nor the clocks show
  * that afterwards, so ask the side band.
  */
 static void on_tick(void *arg)

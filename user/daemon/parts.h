@@ -45,8 +45,8 @@ struct parts { /* { 0 } is legal to free */
 
 /*
  * Start everything except rules and sessions. Raises the limit of open files to its maximum, so
- * fork processes that start commands before. @ret must not move. 0 or negative errno with words in
- * @err; call parts__free() in both cases.
+ * fork processes that start commands before. @ret must not move. 0 or negative errno with a message
+ * in @err; call parts__free() in both cases.
  */
 int parts__open(const struct parts_opts *opts, const struct daemon_conf *conf, struct err *err,
 		struct parts *ret);

@@ -78,8 +78,8 @@ struct pass {
  * Convert a record for the file. The result is a copy if the CPU came back or is new, or if the
  * record is an offcpu-time sample. NULL: it is torn.
  */
-static const struct perf_event_header *
-record_of_file(struct plain_recorder *p, size_t cpu, const struct perf_event_header *rec)
+static const struct perf_event_header *record_of_file(struct plain_recorder *p, size_t cpu,
+						      const struct perf_event_header *rec)
 {
 	const struct perf_event_header *copy = (void *)p->renamed.bytes;
 
@@ -102,7 +102,7 @@ static void drain_plain_record(const struct perf_event_header *rec, void *arg)
 		pass->code = plain_file__add(pass->p->file, pass->cpu, rec, pass->err);
 }
 
-/* Without a file, records are dropped. 0, -EFBIG, or negative errno with words in @err. */
+/* Without a file, records are dropped. 0, -EFBIG, or negative errno with a message in @err. */
 static int drain_rings(struct plain_recorder *p, struct err *err)
 {
 	struct pass pass = { .p = p, .code = p->file ? 0 : -ENOENT, .err = err };

@@ -11,7 +11,7 @@
 
 struct plain_recorder;
 
-/* Begin the file. All but @err is borrowed. 0 or negative errno with words in @err. */
+/* Begin the file. All but @err is borrowed. 0 or negative errno with a message in @err. */
 int plain_recorder__new(const struct dump_env *env, struct session *s, int dir_fd, struct err *err,
 			struct plain_recorder **ret);
 
@@ -29,8 +29,8 @@ void plain_recorder__dump(struct plain_recorder *p, struct incident *inc, bool l
 uint64_t plain_recorder__bytes(const struct plain_recorder *p);
 
 /*
- * End the file. Returns what perf prints then, for the output of the session; "" if there is no file.
- * The caller frees it. NULL: out of memory.
+ * End the file. Returns what perf prints then, for the output of the session; "" if there is no
+ * file. The caller frees it. NULL: out of memory.
  */
 char *plain_recorder__free(struct plain_recorder *p);
 

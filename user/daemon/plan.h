@@ -36,8 +36,8 @@ uint64_t plan__max_memory(const struct ruleset *rs);
 
 /*
  * Make a plan of @rs, owned by the caller. @tracefs NULL: a tracepoint is an error. If @rs is
- * damaged, the plan only adds errors to @d. 0, -EINVAL (see @d) or another negative errno with
- * words in @d.
+ * damaged, the plan only adds errors to @d. 0, -EINVAL (see @d) or another negative errno with a
+ * message in @d.
  */
 int plan__make(const struct ruleset *rs, struct tracefs *tracefs, struct diags *d,
 	       struct plan **ret);
@@ -55,8 +55,8 @@ void plan__follow_perf(struct ruleset *rs);
 
 /*
  * Load the files of @list (see rules_files.h) and make a plan. @like_perf: see plan__follow_perf().
- * @d gets errors of both and the warnings of lint__ruleset(). The caller owns the outputs, which are
- * set only on 0. Errors are those of ruleset__load() and plan__make().
+ * @d gets errors of both and the warnings of lint__ruleset(). The caller owns the outputs, which
+ * are set only on 0. Errors are those of ruleset__load() and plan__make().
  */
 int plan__load(const char *list, bool like_perf, struct tracefs *tracefs, struct diags *d,
 	       struct ruleset **ret_rs, struct plan **ret);

@@ -36,7 +36,7 @@ void recorder__dumper_callback(struct recorder *r, dumper_done_fn *ret_fn, void 
  *	                      set is given up
  *	withdraw              instead, if the detectors failed: @g is given up, the old one stays
  *
- * Takes over the caller's reference. 0, or the error of detectors__update() with words in @err.
+ * Takes over the caller's reference. 0, or the error of detectors__update() with a message in @err.
  */
 int recorder__put_in_force(struct recorder *r, struct active_set *g, struct err *err);
 

@@ -19,7 +19,7 @@ struct retainer_stats {
 	uint64_t failed; /* files that could not be removed */
 };
 
-/* Start the thread. @base and @r are borrowed. 0 or negative errno with words in @err. */
+/* Start the thread. @base and @r are borrowed. 0 or negative errno with a message in @err. */
 int retainer__start(const struct base_dir *base, struct recorder *r, struct err *err,
 		    struct retainer **ret);
 /* Apply @limits to the incidents on disk, now and later. Does not block for long. */

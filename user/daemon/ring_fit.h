@@ -19,7 +19,7 @@ struct ring_fit *ring_fit__new(void); /* NULL: out of memory */
 
 /*
  * Starts a copy of session @i of the ruleset in force with rings of @bytes. 0 or negative errno
- * with words in @err.
+ * with a message in @err.
  */
 typedef int (*ring_fit_start_fn)(void *arg, size_t i, size_t bytes, struct err *err,
 				 struct dumper **ret);

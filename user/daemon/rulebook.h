@@ -53,8 +53,8 @@ int rulebook__fd(const struct rulebook *b);
 void rulebook__on_change(struct rulebook *b);
 
 /*
- * See overlay.h. These take effect at once. @until 0 ends a mute. 0 or negative errno with words in
- * @err.
+ * See overlay.h. These take effect at once. @until 0 ends a mute. 0 or negative errno with a
+ * message in @err.
  */
 int rulebook__mute(struct rulebook *b, const char *name, uint64_t until, struct err *err);
 int rulebook__arm(struct rulebook *b, const char *when, const char *condition, uint64_t until,

@@ -19,8 +19,8 @@ int rules_watch__fd(const struct rules_watch *w);
 /*
  * Watch the files of the list @path (each absolute, see rules_files.h) and no others; NULL: none.
  * Symbolic links on the way to a file are watched too: a changed link is a changed file. 1:
- * watching began; 0: they were watched already, or @path is NULL; or negative errno with words in
- * @err, and none is watched.
+ * watching began; 0: they were watched already, or @path is NULL; or negative errno with a message
+ * in @err, and none is watched.
  */
 int rules_watch__follow(struct rules_watch *w, const char *path, struct err *err);
 

@@ -48,8 +48,8 @@ char *saved_state__format(const struct saved_state *k, const struct saved_clock 
 
 /*
  * Parse a text at the time @clock. Times in the future become now. On another boot, entries of
- * processes and other keys that do not survive a boot are left out. 0; -EINVAL with words in @err:
- * another version, or damaged; or -ENOMEM. *ret is set only on 0.
+ * processes and other keys that do not survive a boot are left out. 0; -EINVAL with a message in
+ * @err: another version, or damaged; or -ENOMEM. *ret is set only on 0.
  */
 int saved_state__parse(const char *text, size_t len, const struct saved_clock *clock,
 		       struct saved_state *ret, struct err *err);
@@ -64,7 +64,7 @@ const struct saved_rule *saved_state__find(const struct saved_state *k, uint64_t
 
 /*
  * Read or write BASE/state.json. Loading a file that does not exist returns 0. Otherwise 0 or
- * negative errno with words in @err.
+ * negative errno with a message in @err.
  */
 int saved_state__load(const struct base_dir *b, struct saved_state *ret, struct err *err);
 int saved_state__save(const struct base_dir *b, const struct saved_state *k, struct err *err);
@@ -82,7 +82,7 @@ struct state_keeper;
 
 /*
  * Read the state that the last daemon of @base (borrowed) left, and pass it to the detectors. A
- * damaged file only causes a warning in the log. 0 or negative errno with words in @err.
+ * damaged file only causes a warning in the log. 0 or negative errno with a message in @err.
  */
 int state_keeper__new(const struct base_dir *base, struct detectors *d, struct err *err,
 		      struct state_keeper **ret);

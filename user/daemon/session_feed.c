@@ -182,8 +182,7 @@ int session_feed__open(struct session *s, const struct record_target *target, st
 	int code;
 
 	/* a program cannot write into the event of a task */
-	if (!off_cpu &&
-	    (!session_feed__wanted(s->events) || s->target.kind != RECORD_ALL))
+	if (!off_cpu && (!session_feed__wanted(s->events) || s->target.kind != RECORD_ALL))
 		return 0;
 	code = feed__new(&f);
 	if (code)

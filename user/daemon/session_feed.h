@@ -15,7 +15,7 @@ size_t session_feed__wanted(const struct event_list *events);
 /*
  * Begin to write into @s, also on CPUs that come later. @target: that of @s, with its tasks. A
  * failure is logged and noted in @s, and all else is recorded; but with --off-cpu it is an error:
- * negative errno with words in @err. *ret: NULL if nothing is written. Free it before @s.
+ * negative errno with a message in @err. *ret: NULL if nothing is written. Free it before @s.
  */
 int session_feed__open(struct session *s, const struct record_target *target, struct err *err,
 		       struct feed **ret);

@@ -16,7 +16,8 @@ struct state_reader;
 
 /*
  * Start the thread. @lock guards @pool. @examiner may be NULL. The eventfd @progress is notified
- * when a state comes after the manifest. All are borrowed. 0 or negative errno with words in @err.
+ * when a state comes after the manifest. All are borrowed. 0 or negative errno with a message in
+ * @err.
  */
 int state_reader__start(struct examiner *examiner, pthread_mutex_t *lock,
 			struct incident_pool *pool, int progress, struct err *err,

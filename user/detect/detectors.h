@@ -77,7 +77,7 @@ int detectors__programs(enum frbpf_source source,
 
 /*
  * Check that the events of @when exist on this machine, without loading anything. 0, or negative
- * errno with words in @err; -EACCES: it takes more privilege to know.
+ * errno with a message in @err; -EACCES: it takes more privilege to know.
  */
 int detectors__check(const struct when *when, struct err *err);
 

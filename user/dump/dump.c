@@ -112,8 +112,8 @@ static int write_file_job(struct file_job *w, struct err *err)
 
 /*
  * Make the file of @job from a gathered window: attributes, records, features, name. Fills file,
- * bytes and record counts of @res. 0 or negative errno with words in @err; on failure no file is
- * left.
+ * bytes and record counts of @res. 0 or negative errno with a message in @err; on failure no file
+ * is left.
  */
 static int write_dump_file(const struct dump_job *job, const struct window *win,
 			   struct dump_result *res, struct err *err)

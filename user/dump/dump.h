@@ -47,8 +47,8 @@ struct dump_job {
 void dump__write(const struct dump_job *job, struct dump_result *ret);
 
 /*
- * Set the name of the file of @s. The incident's first session that gets here reserves the name, and
- * writes the draft of the manifest. 0 or negative errno with words in @err.
+ * Set the name of the file of @s. The incident's first session that gets here reserves the name,
+ * and writes the draft of the manifest. 0 or negative errno with a message in @err.
  */
 int dump__name_file(const struct dump_env *env, struct incident *inc, const struct session *s,
 		    struct dump_result *res, struct err *err);

@@ -42,7 +42,7 @@ void file_events__free(struct file_events *f);
 
 /* ---- feature sections ---- */
 
-struct file_features { /* { 0 } is legal to free */
+struct file_features {		    /* { 0 } is legal to free */
 	struct perfdata_features f; /* the caller sets the times of samples, and of the clocks */
 	/* private; owned */
 	struct perfdata_build_id *ids;

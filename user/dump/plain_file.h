@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A file that a plain session writes all the time, as `perf record` does: BASE/session-NAME/perf.data.
- * Readers have it from the start, also if we are killed. Life: open, add records in passes over all
- * rings, close, free.
+ * A file that a plain session writes all the time, as `perf record` does:
+ * BASE/session-NAME/perf.data. Readers have it from the start, also if we are killed. Life: open,
+ * add records in passes over all rings, close, free.
  */
 #ifndef FRBPF_DUMP_PLAIN_FILE_H
 #define FRBPF_DUMP_PLAIN_FILE_H
@@ -14,18 +14,20 @@ struct plain_file;
 /*
  * Begin the file of @s in its directory. An existing file becomes NAME.old, as with perf. The new
  * one begins with the tasks and maps at the time @since, ns: no later record may be older. 0 or
- * negative errno with words in @err.
+ * negative errno with a message in @err.
  */
 int plain_file__open(const struct dump_env *env, struct session *s, int dir_fd, uint64_t since,
 		     struct err *err, struct plain_file **ret);
 
 /*
  * Add a record of the ring of CPU number @c of the session. 0; -EFBIG: not added, since --max-size
- * is reached; or negative errno with words in @err.
+ * is reached; or negative errno with a message in @err.
  */
 int plain_file__add(struct plain_file *f, size_t c, const struct perf_event_header *rec,
 		    struct err *err);
-/* All rings were read: make the records visible to readers. 0 or negative errno, words in @err. */
+/*
+ * All rings were read: make the records visible to readers. 0 or negative errno, a message in @err.
+ */
 int plain_file__end_pass(struct plain_file *f, struct err *err);
 
 uint64_t plain_file__bytes(const struct plain_file *f);
@@ -33,7 +35,7 @@ uint64_t plain_file__samples(const struct plain_file *f);
 
 /*
  * Finish the file. It becomes a dump of @inc, with the incident's name and marker, and @ret is
- * filled; NULL: the file keeps its name. 0 or negative errno with words in @err.
+ * filled; NULL: the file keeps its name. 0 or negative errno with a message in @err.
  */
 int plain_file__close(struct plain_file *f, struct incident *inc, struct err *err,
 		      struct dump_result *ret);

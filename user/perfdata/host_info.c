@@ -178,8 +178,7 @@ static int add_cpudesc(const struct host_env *env, struct buf *b)
 	int err = -ENOENT;
 	size_t i;
 
-	for (i = 0; err && err != -ENOMEM && i < ARRAY_SIZE(cpu_desc_keys);
-	     i++) {
+	for (i = 0; err && err != -ENOMEM && i < ARRAY_SIZE(cpu_desc_keys); i++) {
 		text.len = 0;
 		err = add_cpuinfo(env, cpu_desc_keys[i], " part ", &text);
 		if (!err && !text.len)

@@ -16,7 +16,10 @@ struct sample { /* fields that the event lacks are 0 or NULL */
 	size_t n_ips;
 	const void *raw; /* fields of a tracepoint, at any alignment */
 	uint32_t raw_size;
-	/* user space, from --call-graph dwarf: 8 bytes for each bit of @regs_mask, at any alignment; NULL: none, or of 32 bits */
+	/*
+	 * user space, from --call-graph dwarf: 8 bytes for each bit of @regs_mask, at any
+	 * alignment; NULL: none, or of 32 bits
+	 */
 	const void *regs;
 	uint64_t regs_mask;
 	const void *stack; /* the top of the stack, from the stack pointer on */

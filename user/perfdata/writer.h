@@ -111,8 +111,8 @@ int perfdata__end_round(struct perfdata_writer *w, struct err *err);
 
 /*
  * Let readers have the file under its temporary name from now on, also if we are killed: free does
- * not remove it any more. @f: what is known of its features so far. Call it before the first record,
- * and after perfdata__compress().
+ * not remove it any more. @f: what is known of its features so far. Call it before the first
+ * record, and after perfdata__compress().
  */
 int perfdata__open(struct perfdata_writer *w, const struct perfdata_features *f, struct err *err);
 /* Let readers of an open file see what was written so far. Full buffers do so by themselves. */

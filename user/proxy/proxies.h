@@ -61,8 +61,8 @@ void proxy__unref(struct proxy *x);
 int proxies__fd(const struct proxies *p);
 
 /*
- * Handle what processes said: DUMP, STOP, EXITED, CONTROL or TROUBLE, with its text. STOP with NULL:
- * the process was killed. @x is borrowed.
+ * Handle what processes said: DUMP, STOP, EXITED, CONTROL or TROUBLE, with its text. STOP with
+ * NULL: the process was killed. @x is borrowed.
  */
 typedef void (*proxies_fn)(struct proxy *x, enum proxy_op op, const char *text, void *arg);
 void proxies__process(struct proxies *p, proxies_fn fn, void *arg);

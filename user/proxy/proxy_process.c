@@ -108,8 +108,8 @@ static void end_command(struct proxy_process *p)
 }
 
 /*
- * An acknowledgement that nobody has read is lost with the last descriptor of its fifo. A script that
- * writes "stop" to one fifo opens the other only then. Only polling tells that it was read.
+ * An acknowledgement that nobody has read is lost with the last descriptor of its fifo. A script
+ * that writes "stop" to one fifo opens the other only then. Only polling tells that it was read.
  */
 static void await_reader(const struct proxy_process *p)
 {

@@ -5,8 +5,8 @@
  * of its command. It reports to the daemon, which records and decides.
  *
  * The process that starts these: the daemon forks it before it has threads, real-time priorities or
- * much memory, and before it gives up the right to start programs. The processes are children of the
- * daemon itself, as under `perf daemon`. None has capabilities.
+ * much memory, and before it gives up the right to start programs. The processes are children of
+ * the daemon itself, as under `perf daemon`. None has capabilities.
  */
 #ifndef FRBPF_PROXY_PROXY_PROCESS_H
 #define FRBPF_PROXY_PROXY_PROCESS_H

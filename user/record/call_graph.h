@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Parses the words for callchains, branch stacks and registers in options and in terms of an event. */
+/*
+ * Parses the words for callchains, branch stacks and registers in options and in terms of an event.
+ */
 #ifndef FRBPF_RECORD_CALL_GRAPH_H
 #define FRBPF_RECORD_CALL_GRAPH_H
 

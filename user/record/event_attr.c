@@ -163,7 +163,7 @@ int attr_text__format(const struct perf_event_attr *attr, struct buf *ret)
 	return err;
 }
 
-#define READ_TIMES	      (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+#define READ_TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
 #define LBR_CALL_STACK                                                                             \
 	(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_NO_CYCLES |  \

@@ -372,8 +372,8 @@ static void take_off_cpu_samples(struct resolver *r)
 		struct event *ev = &l->v[i];
 
 		if (ev->attr.type != PERF_TYPE_SOFTWARE ||
-		    ev->attr.config != PERF_COUNT_SW_BPF_OUTPUT || strcmp(ev->name, OFF_CPU_EVENT) ||
-		    ev->leader != i)
+		    ev->attr.config != PERF_COUNT_SW_BPF_OUTPUT ||
+		    strcmp(ev->name, OFF_CPU_EVENT) || ev->leader != i)
 			continue;
 		ev->off_cpu = true;
 		off_cpu__init_attr(r->opts, &ev->attr, &l->off_cpu);

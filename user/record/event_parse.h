@@ -16,10 +16,10 @@ enum inherit_term { INHERIT_AS_SESSION, INHERIT_NO, INHERIT_YES };
 struct event_spec {
 	/* type, config..config2, bp_*, exclude_*, precise_ip, pinned, exclusive; the rest is 0 */
 	struct perf_event_attr attr;
-	bool precise_max;     /* :P - precise_ip may be lowered until the PMU takes it */
-	bool read_group;      /* :S */
-	bool weak;	      /* :W */
-	bool machines;	      /* G or H was given */
+	bool precise_max; /* :P - precise_ip may be lowered until the PMU takes it */
+	bool read_group;  /* :S */
+	bool weak;	  /* :W */
+	bool machines;	  /* G or H was given */
 	/* both parts of a tracepoint, which may be globs; NULL: none. Owned */
 	char *system, *event;
 	struct span system_span, event_span;

@@ -158,8 +158,7 @@ size_t off_cpu__unpack(const struct session *s, size_t c, const struct perf_even
 	if (!has_off_cpu(s))
 		return n;
 	for (size_t i = 0; i < n; i++) {
-		if (!is_off_cpu(s, c, v[i]) ||
-		    unpack_sample((struct off_cpu_sample *)v[i]))
+		if (!is_off_cpu(s, c, v[i]) || unpack_sample((struct off_cpu_sample *)v[i]))
 			v[kept++] = v[i];
 	}
 	return kept;

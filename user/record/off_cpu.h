@@ -28,16 +28,16 @@ size_t off_cpu__unpack(const struct session *s, size_t c, const struct perf_even
 		       size_t n);
 
 /*
- * Let samples of offcpu-time that @v has after off_cpu__unpack() end at @end, ns, if the sleep began
- * before and was long enough by then: it had not ended when the window did.
+ * Let samples of offcpu-time that @v has after off_cpu__unpack() end at @end, ns, if the sleep
+ * began before and was long enough by then: it had not ended when the window did.
  */
 void off_cpu__cut(const struct session *s, size_t c, const struct perf_event_header **v, size_t n,
 		  uint64_t end);
 
 /*
  * Make samples of tasks that still sleep. @asleep: struct frbpf_asleep, one after the other; those
- * of CPUs that @s does not record are left out. @end: time of the samples, ns. The samples are added
- * to @ret, for each the number of its CPU in @s to @cpus, a size_t. 0 or -ENOMEM.
+ * of CPUs that @s does not record are left out. @end: time of the samples, ns. The samples are
+ * added to @ret, for each the number of its CPU in @s to @cpus, a size_t. 0 or -ENOMEM.
  */
 int off_cpu__add_asleep(const struct session *s, const struct buf *asleep, uint64_t end,
 			struct buf *ret, struct buf *cpus);

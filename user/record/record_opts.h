@@ -40,7 +40,7 @@ struct delay_range {
 };
 
 #define OFF_CPU_LEAST_NS       1000000 /* shorter times off CPU would fill the ring */
-#define RECORD_COMPRESSION_MAX 22 /* of -z, as in zstd */
+#define RECORD_COMPRESSION_MAX 22      /* of -z, as in zstd */
 
 /* What is written, and when a session writes without a trigger. */
 struct record_output {
@@ -51,7 +51,7 @@ struct record_output {
 	bool switches;	    /* --switch-output: a dump ends the file, and another one begins */
 	uint64_t max_bytes; /* from --max-size; 0: no limit */
 	uint64_t min_free;  /* bytes that it leaves on the disk; set by the plan */
-	uint32_t max_files;		/* finished files to keep; 0: all */
+	uint32_t max_files; /* finished files to keep; 0: all */
 };
 
 struct record_opts {
@@ -69,7 +69,7 @@ struct record_opts {
 	uint32_t stack_bytes;	 /* --call-graph dwarf,N */
 	/* per CPU, data area only, a power of two of pages; 0: perf's default */
 	uint64_t mmap_bytes;
-	uint64_t branch_types; /* PERF_SAMPLE_BRANCH_*; 0: none */
+	uint64_t branch_types;	       /* PERF_SAMPLE_BRANCH_*; 0: none */
 	uint64_t intr_regs, user_regs; /* masks; 0: none */
 	bool overwrite;
 	bool switch_output;
@@ -90,9 +90,9 @@ struct record_opts {
 	bool all_cgroups, switch_events, group, mem_info;
 	struct span latency_span; /* of --latency, which implies switch_events; len 0: not given */
 	bool stat, running_time;
-	bool off_cpu;		    /* --off-cpu */
-	uint64_t off_cpu_least;	    /* ns; from --off-cpu-thresh, or OFF_CPU_LEAST_NS */
-	struct span off_cpu_thresh; /* of its value; len 0: not given */
+	bool off_cpu;			  /* --off-cpu */
+	uint64_t off_cpu_least;		  /* ns; from --off-cpu-thresh, or OFF_CPU_LEAST_NS */
+	struct span off_cpu_thresh;	  /* of its value; len 0: not given */
 	bool period_given, sample_period; /* -P, --no-period */
 	bool no_inherit, inherit_given;	  /* -i, --inherit */
 

@@ -31,7 +31,7 @@ struct record_target {
 };
 
 /*
- * Make the target that a line names. Threads are not looked up. A CPU that is off line, or an
+ * Make the target that a line names. Threads are not looked up. A CPU that is offline, or an
  * unknown user, is an error. 0, -EINVAL (see @d) or -ENOMEM. *ret owns all that it points to, so @o
  * may be freed; call record_target__release().
  */

@@ -34,7 +34,7 @@ uint64_t session__memory_of_all(void)
 
 /*
  * The anchor must have the same clock and direction as the events, else SET_OUTPUT fails
- * (kernel/events/core.c: perf_event_set_output). Its enabled time ends when its CPU goes off line.
+ * (kernel/events/core.c: perf_event_set_output). Its enabled time ends when its CPU goes offline.
  */
 static int open_anchor(struct session *s, int cpu, size_t ring_bytes, struct err *err)
 {

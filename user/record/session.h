@@ -53,16 +53,16 @@ struct session_delay;
 
 struct session {
 	atomic_int refs;
-	char *name;		   /* owned */
-	char *run;		   /* the line of perf record, as written; owned */
-	struct event_list *events; /* owned */
-	bool plain;		   /* its rings are drained */
+	char *name;			 /* owned */
+	char *run;			 /* the line of perf record, as written; owned */
+	struct event_list *events;	 /* owned */
+	bool plain;			 /* its rings are drained */
 	struct perf_event_attr tracking; /* plain: of the anchors */
-	struct session_cpu *cpus;  /* owned; room for max_cpus */
-	_Atomic size_t n_cpus;	   /* grows when new CPUs come online; never shrinks */
+	struct session_cpu *cpus;	 /* owned; room for max_cpus */
+	_Atomic size_t n_cpus;		 /* grows when new CPUs come online; never shrinks */
 	size_t max_cpus;
 	/*
-	 * RECORD_TASKS: CPUs that were off line at the start. Their events are opened then,
+	 * RECORD_TASKS: CPUs that were offline at the start. Their events are opened then,
 	 * disabled and without a ring, so that forked tasks inherit them. Owned
 	 */
 	struct session_cpu *spare;
@@ -92,7 +92,7 @@ struct session {
 	uint64_t off_since; /* ns: all events are disabled since; 0: not all */
 };
 
-/* Number of descriptors that session__open() needs, with @n_cpus online and others off line. */
+/* Number of descriptors that session__open() needs, with @n_cpus online and others offline. */
 size_t session__descriptors(const struct event_list *events, const struct record_target *target,
 			    size_t n_cpus);
 
@@ -116,7 +116,7 @@ int session__start(struct session *s, struct err *err);
 int session__switch(struct session *s, const char *name, bool on);
 
 /*
- * Follow CPUs that come and go. Events of a CPU that goes off line are dead, except those of
+ * Follow CPUs that come and go. Events of a CPU that goes offline are dead, except those of
  * threads. Open them again on CPUs of @online (ascending) that came back or are new. Rings keep
  * their records. A new CPU needs a ring; -ENOSPC: all sessions would then use more than @max bytes.
  * A session of some threads can use only new CPUs that were present when it was opened. Returns the
@@ -166,7 +166,8 @@ void session__unref(struct session *s); /* the last reference closes it; NULL is
 /*
  * ---- the end of its tasks ----
  *
- * Tells when all tasks of a session, and those that they started, have ended. perf record ends then.
+ * Tells when all tasks of a session, and those that they started, have ended. perf record ends
+ * then.
  */
 
 struct target_end;

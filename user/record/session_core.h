@@ -18,7 +18,7 @@ int session_plain__open_anchor(struct session *s, int cpu);
 int session_cpu__send(const struct session_cpu *c, int fd, const char *name, uint64_t *ret_id,
 		      struct err *err);
 /*
- * Open the events that threads of @target need on CPUs that are off line. On each CPU all are
+ * Open the events that threads of @target need on CPUs that are offline. On each CPU all are
  * opened, or none.
  */
 void session__open_spares(struct session *s, const struct record_target *target);

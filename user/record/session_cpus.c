@@ -20,7 +20,7 @@
 	16 /* times that a CPU may come back while its first records are in the ring */
 
 /*
- * Is the CPU recorded? This interrupts the CPU. *ret_until: when it went off line. Call with the
+ * Is the CPU recorded? This interrupts the CPU. *ret_until: when it went offline. Call with the
  * lock held.
  */
 static bool is_recorded(const struct session_cpu *c, uint64_t *ret_until)
@@ -202,7 +202,7 @@ static int reopen_cpu(struct session *s, struct session_cpu *c, uint64_t gone, s
 	return code ?: take_over_spare(s, c, &r, gone, err);
 }
 
-/* ---- events of threads on CPUs that were off line ---- */
+/* ---- events of threads on CPUs that were offline ---- */
 
 static int open_spare(struct session *s, const struct record_target *target, struct session_cpu *c)
 {
@@ -410,7 +410,7 @@ int session__follow_cpus(struct session *s, const int *online, size_t n, uint64_
 	for (size_t i = 0; i < n; i++) {
 		int code = follow_session_cpu(s, online[i], max, err);
 
-		if (code < 0 && code != -ENODEV) /* -ENODEV: off line again */
+		if (code < 0 && code != -ENODEV) /* -ENODEV: offline again */
 			failed = code;
 		else if (code > 0)
 			count++;

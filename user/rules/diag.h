@@ -120,8 +120,8 @@ void source_text__free(struct source_text *src);
 
 /*
  * Find the word of @words (NULL-terminated) nearest to @word by edit distance. NULL: none is near
- * enough: the distance is at most 2 and less than half of the word's length. It may be half of it if
- * both begin with the same letter and share most letters.
+ * enough: the distance is at most 2 and less than half of the word's length. It may be half of it
+ * if both begin with the same letter and share most letters.
  */
 const char *nearest_word(const char *word, size_t len, const char *const *words);
 

@@ -132,8 +132,8 @@ enum expr_type {
 /* Sources whose tasks still exist when the event is handled: only those can tell paths. */
 #define EXPR_PATH_SOURCES                                                                          \
 	(1U << FRBPF_SOURCE_RUNQLAT | 1U << FRBPF_SOURCE_SYSCALL | 1U << FRBPF_SOURCE_BLOCKED |    \
-	 1U << FRBPF_SOURCE_OFFCPU | 1U << FRBPF_SOURCE_ONCPU |                            \
-	 1U << FRBPF_SOURCE_TRACEPOINT | 1U << FRBPF_SOURCE_SPAN)
+	 1U << FRBPF_SOURCE_OFFCPU | 1U << FRBPF_SOURCE_ONCPU | 1U << FRBPF_SOURCE_TRACEPOINT |    \
+	 1U << FRBPF_SOURCE_SPAN)
 
 /*
  * Names and types of the fields, for messages, `frbpf events` and documentation. The last name is
@@ -143,8 +143,8 @@ struct expr_field_desc {
 	const char *name;
 	enum frbpf_field field;
 	enum expr_type type;
-	__s64 min, max;			/* legal numbers; min of EXPR_TEXT: its argument */
-	uint32_t sources;		/* a bit for each enum frbpf_source that has it; 0: all */
+	__s64 min, max;	  /* legal numbers; min of EXPR_TEXT: its argument */
+	uint32_t sources; /* a bit for each enum frbpf_source that has it; 0: all */
 	/* belongs to the event, not to a task: there is no current.FIELD */
 	bool of_event;
 	const struct constant *symbols; /* names for its numbers, or NULL */

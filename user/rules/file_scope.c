@@ -129,7 +129,10 @@ static int split_ring_size(const char *line, struct buf *rest, uint64_t *ret_byt
 	return err;
 }
 
-/* Do the sessions record the same, but for the size of their rings? @ret: the sizes. 1: yes; 0; or -ENOMEM. */
+/*
+ * Do the sessions record the same, but for the size of their rings? @ret: the sizes. 1: yes; 0; or
+ * -ENOMEM.
+ */
 static int same_but_rings(const struct session_conf *a, const struct session_conf *b,
 			  uint64_t ret[2])
 {
@@ -147,8 +150,8 @@ static int same_but_rings(const struct session_conf *a, const struct session_con
 }
 
 /*
- * Find a session of another file that has the name of the last one and records the same. It gets the
- * larger of both rings. *ret: its index; n_sessions - 1: none. 0 or -ENOMEM.
+ * Find a session of another file that has the name of the last one and records the same. It gets
+ * the larger of both rings. *ret: its index; n_sessions - 1: none. 0 or -ENOMEM.
  */
 static int join_rings(struct ruleset *rs, size_t *ret)
 {

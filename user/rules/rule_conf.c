@@ -291,8 +291,7 @@ static bool condition_looks_at(const struct rule_conf *rule, enum frbpf_field fi
 /* A rule on the call of a function cannot use `ret`: the function has not returned. */
 static bool asks_for_ret_too_early(const struct rule_conf *rule)
 {
-	return rule->when.source == FRBPF_SOURCE_UPROBE &&
-	       (rule->when.hit || rule->when.pending) &&
+	return rule->when.source == FRBPF_SOURCE_UPROBE && (rule->when.hit || rule->when.pending) &&
 	       condition_looks_at(rule, FRBPF_FIELD_RET);
 }
 

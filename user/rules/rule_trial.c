@@ -181,8 +181,8 @@ static int trial_cooldown(struct rule_trial *t, const struct trial_event *e)
 }
 
 /*
- * Get the cause that suppresses a match; FRBPF_CAUSE_NONE: it fires; or negative errno. The order is
- * that of bpf/rules.bpf.h.
+ * Get the cause that suppresses a match; FRBPF_CAUSE_NONE: it fires; or negative errno. The order
+ * is that of bpf/rules.bpf.h.
  */
 static int trial_cause(struct rule_trial *t, const struct trial_event *e)
 {

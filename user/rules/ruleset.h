@@ -49,7 +49,7 @@ struct session_conf {
 	struct span name_span;
 	/* as `perf daemon` shows it (config__perf_value); owned. NULL: the ruleset is damaged */
 	char *run;
-	struct span run_span; /* the raw value: what record_opts__parse() takes */
+	struct span run_span;	       /* the raw value: what record_opts__parse() takes */
 	const struct source_text *src; /* the text of run_span; borrowed from the ruleset */
 	/* until evidence__expand() replaces it with a line */
 	enum evidence_level evidence;
@@ -59,7 +59,7 @@ struct session_conf {
 	struct span ring_span; /* len 0: not in the file */
 	/* set by the daemon: without --overwrite, its file is written all the time, as by perf */
 	bool plain;
-	bool respawn;	       /* restart the session when it ends by itself */
+	bool respawn; /* restart the session when it ends by itself */
 	struct span respawn_span;
 };
 
@@ -90,11 +90,11 @@ struct rule_conf {
 	uint32_t others[FRBPF_MAX_OTHERS], n_others;
 	uint64_t id;	   /* FNV-1a of name, when, if, cooldown and count: identifies its state */
 	uint64_t learn_id; /* equal for rules that learn from the same values */
-	bool quiet;	      /* dump = none: only count */
-	size_t *sessions;     /* indices into ruleset.sessions; owned */
-	size_t n_sessions;    /* all if `dump` is not given */
-	uint64_t pre;	      /* ns or RULESET_WINDOW_AUTO */
-	uint64_t post;	      /* ns; default 1 ms, at most 60 s */
+	bool quiet;	   /* dump = none: only count */
+	size_t *sessions;  /* indices into ruleset.sessions; owned */
+	size_t n_sessions; /* all if `dump` is not given */
+	uint64_t pre;	   /* ns or RULESET_WINDOW_AUTO */
+	uint64_t post;	   /* ns; default 1 ms, at most 60 s */
 	struct rate cooldown; /* window in ns, per; default 10 s per rule */
 	/*
 	 * hundredths: a value this many times the one that began the cooldown ends it; 0: never.
@@ -111,8 +111,8 @@ struct ruleset {
 	struct daemon_conf daemon;
 	struct session_conf *sessions; /* owned */
 	size_t n_sessions;
-	bool of_tasks;		 /* the sessions record a command or some tasks; set by the caller */
-	bool default_sessions;	 /* the text has no sessions: these are defaults */
+	bool of_tasks;	       /* the sessions record a command or some tasks; set by the caller */
+	bool default_sessions; /* the text has no sessions: these are defaults */
 	struct own_session *own; /* owned */
 	size_t n_own;
 	struct rule_conf *rules; /* owned */

@@ -116,7 +116,7 @@ int when__bind_app(const struct ruleset *rs, struct rule_conf *rule, struct diag
 		if (!app_key__is_valid(arg->name, strlen(arg->name)))
 			return diags__error(d, rule->src, arg->at,
 					    "bad key " QUOTED ": a key is a letter, then at most "
-							      "30 letters, digits, '_', '-' or '.'",
+					    "30 letters, digits, '_', '-' or '.'",
 					    QUOTE(arg->name, strlen(arg->name)));
 		err = expr__bind(&rule->expr, arg->slot, &field, rule->src, d);
 		arg->type = field.type;

@@ -52,7 +52,9 @@ int when_parser__no_target(struct when_parser *p, struct span name);
 /* Parse "> 20ms", "fails" or "fails (EMFILE, ENFILE)", up to the end of the text. 0 or -EINVAL. */
 int when_parser__threshold_or_fails(struct when_parser *p, struct when *ret);
 
-/* Parse "by KEY[, KEY] [nested]" of a span, up to its threshold, into the keys of @t. 0 or -EINVAL. */
+/*
+ * Parse "by KEY[, KEY] [nested]" of a span, up to its threshold, into the keys of @t. 0 or -EINVAL.
+ */
 int when_parser__span_keys(struct when_parser *p, struct span_target *t);
 /*
  * Parse the rest of a span that starts at a place in a program, from its "->". @start: the kind of

@@ -15,8 +15,8 @@
  * the map, and with it the symbols of all modules (machine__process_ksymbol_unregister() in
  * machine.c; perf 6.1 does this). So a placeholder, RECORD_KSYMBOL_NONE, covers the addresses of a
  * program of the window before it is loaded, and between two programs that overlap. Seen with perf
- * 6.1 on Linux 6.1, when files were read from 9p and programs were loaded: without this, perf had no
- * name for 4,010 of 6,747 addresses in modules; with it, it had one for each of 4,017.
+ * 6.1 on Linux 6.1, when files were read from 9p and programs were loaded: without this, perf had
+ * no name for 4,010 of 6,747 addresses in modules; with it, it had one for each of 4,017.
  *
  * Appends to @base, the records before the window, and replaces @window. Both are whole records
  * with trailers. 0 or -ENOMEM.

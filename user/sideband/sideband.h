@@ -53,7 +53,7 @@ void sideband__follow(struct sideband *sb, uint64_t (*fn)(void *arg), void *arg)
 
 /*
  * From now on record maps that are not executable, too, and read those of living processes. Call it
- * after start; the first call opens the rings anew. 0 or negative errno with words in @err.
+ * after start; the first call opens the rings anew. 0 or negative errno with a message in @err.
  */
 int sideband__record_data(struct sideband *sb, struct err *err);
 

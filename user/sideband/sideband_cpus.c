@@ -135,7 +135,7 @@ int sideband_core__reopen_with_data(struct sideband *sb, struct err *err)
 		uint64_t file_id = r->file_id ?: r->id;
 		int code = open_cpu_ring(sb, r->cpu, &attr, err);
 
-		if (code && code != -ENODEV) /* -ENODEV: the CPU is off line */
+		if (code && code != -ENODEV) /* -ENODEV: the CPU is offline */
 			return code;
 		r->file_id = file_id;
 	}

@@ -51,7 +51,8 @@ static int collect_map(uint32_t pid, const struct map *map, void *arg)
 {
 	const struct unidentified u = { pid, map->start, map->end, map->file->id, NULL };
 
-	if (!(map->prot & PROT_EXEC) || map->file->asked || map->file->name[0] != '/' || map_file__build_id(map->file)->size)
+	if (!(map->prot & PROT_EXEC) || map->file->asked || map->file->name[0] != '/' ||
+	    map_file__build_id(map->file)->size)
 		return 0;
 	map->file->asked = true;
 	return files__add(arg, &u, map->file->name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * After a loss: compares /proc with base and log, and logs records of the differences. Later windows
- * are then complete; earlier ones stay as they are.
+ * After a loss: compares /proc with base and log, and logs records of the differences. Later
+ * windows are then complete; earlier ones stay as they are.
  */
 #include <errno.h>
 #include <stdlib.h>

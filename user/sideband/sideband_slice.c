@@ -147,11 +147,13 @@ int sideband__slice(struct sideband *sb, const struct sideband_request *req, str
 	return 0;
 }
 
-static bool has_build_id(const struct sideband_slice *s, const struct sideband_slice *from, size_t i)
+static bool has_build_id(const struct sideband_slice *s, const struct sideband_slice *from,
+			 size_t i)
 {
 	for (size_t k = 0; k < s->n_build_ids; k++) {
 		if (!strcmp(s->build_ids[k].name, from->build_ids[i].name) &&
-		    !memcmp(&s->build_ids[k].id, &from->build_ids[i].id, sizeof(s->build_ids[k].id)))
+		    !memcmp(&s->build_ids[k].id, &from->build_ids[i].id,
+			    sizeof(s->build_ids[k].id)))
 			return true;
 	}
 	return false;
@@ -196,8 +198,7 @@ int sideband_slice__join(struct sideband_slice *s, struct sideband_slice *from)
 	for (size_t i = 0; i < from->n_build_ids; i++) {
 		if (has_build_id(s, from, i))
 			continue;
-		memcpy(&s->build_ids[s->n_build_ids++], &from->build_ids[i],
-		       sizeof(*s->build_ids));
+		memcpy(&s->build_ids[s->n_build_ids++], &from->build_ids[i], sizeof(*s->build_ids));
 		from->build_ids[i].name = NULL;
 	}
 	for (size_t i = 0; i < from->n_bpf_progs; i++) {

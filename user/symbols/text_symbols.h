@@ -29,8 +29,9 @@ int text_symbols__kallsyms(const struct buf *text, const char *module, struct sy
 int text_symbols__perf_map(const struct buf *text, struct symbol_table *t);
 
 /*
- * Read @fd to its end, and call @fn with each piece of whole lines, until it returns non-zero, which is returned.
- * A line longer than a piece is split. 0; the errno of read; -ENOMEM; -EFBIG: more than @max bytes.
+ * Read @fd to its end, and call @fn with each piece of whole lines, until it returns non-zero,
+ * which is returned. A line longer than a piece is split. 0; the errno of read; -ENOMEM; -EFBIG:
+ * more than @max bytes.
  */
 int text_chunks__each(int fd, size_t max, int (*fn)(const struct buf *text, void *arg), void *arg);
 

@@ -44,7 +44,9 @@ uint64_t merge_events__counter_id(const struct merge_events *m, const struct mer
 				  uint32_t event, uint64_t id);
 const struct perf_event_attr *merge_events__attr(const struct merge_events *m,
 						 const struct merge_input *in, uint32_t event);
-/* Fields of RECORD_EMPTY_FIELDS that the markers of the result have, after merge_events__attrs(). */
+/*
+ * Fields of RECORD_EMPTY_FIELDS that the markers of the result have, after merge_events__attrs().
+ */
 uint64_t merge_events__marker_fields(const struct merge_events *m);
 /* Is it a marker of frbpf, which the dump of every session has? */
 bool merge_events__is_marker(const struct perf_event_attr *attr);

@@ -43,7 +43,7 @@ void app_socket__set_common(struct app_socket *s, const char *path);
 
 /*
  * Have the thread of the listener call @c->fn with each message of @c->name. The first client opens
- * the socket. 0, or negative errno with words in @err.
+ * the socket. 0, or negative errno with a message in @err.
  */
 int app_socket__join(struct app_socket *s, struct app_client *c, struct err *err);
 /*

@@ -11,7 +11,7 @@
 /*
  * Get FRBPF_DEV() of "sda", "/dev/disk/by-id/..." or "8:0". A number need not exist yet. A
  * partition is an error, since requests carry the number of the disk; so is a device without
- * requests. 0, or negative errno with words in @err.
+ * requests. 0, or negative errno with a message in @err.
  */
 int block_device__find(const char *text, uint64_t *ret, struct err *err);
 

@@ -27,7 +27,10 @@ int cgroup_set__make(const struct cgroups *c, const struct rule_conf *rules, siz
 		     struct cgroup_set **ret);
 /* Is @path in the set? If so, *ret is its index. */
 bool cgroup_set__has(const struct cgroup_set *set, const char *path, uint32_t *ret);
-/* Look up the ids, and follow cgroups that come and go. 0, or negative errno with words in @err. */
+/*
+ * Look up the ids, and follow cgroups that come and go. 0, or negative errno with a message in
+ * @err.
+ */
 int cgroup_set__resolve(const struct cgroup_set *set, struct cgroups *c, struct err *err);
 /* Mark the set as the one in force. */
 void cgroup_set__commit(const struct cgroup_set *set, struct cgroups *c);

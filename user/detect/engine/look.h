@@ -30,7 +30,10 @@ uint64_t look__failed(const struct look *l);
 /* Call it before the programs are unloaded. NULL is legal. */
 void look__free(struct look *l);
 
-/* ---- looks of sources whose pending events are in a table by key: the passes of bpf/due.bpf.h ---- */
+/*
+ * ---- looks of sources whose pending events are in a table by key: the passes of bpf/due.bpf.h
+ * ----
+ */
 
 struct bpf_map;
 struct bpf_program;

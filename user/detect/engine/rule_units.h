@@ -17,7 +17,7 @@ struct rule_units {
 	size_t n;
 };
 
-/* @slots: the slots of @rules. 0, or negative errno with words in @err. */
+/* @slots: the slots of @rules. 0, or negative errno with a message in @err. */
 int rule_units__make(const struct rule_conf *rules, size_t n, const uint32_t *slots,
 		     struct rule_units *ret, struct err *err);
 /*

@@ -14,7 +14,7 @@
 #include "detect/engine/source.h"
 
 /* A source with targets is loaded once for each, usually for few rules. */
-#define FEW_RULES 16
+#define FEW_RULES      16
 #define ITERATOR_BYTES (16 << 10) /* read at a time */
 
 static int set_map_entries(struct bpf_object *obj, const char *name, uint32_t entries)

@@ -67,7 +67,7 @@ struct source_ops {
 	const char *name;
 	const void *(*elf)(size_t *ret_size); /* the BPF object in ELF format */
 	/* Optional: does @target exist on this machine? Needs no privilege. 0, or negative errno
-	 * with words in @err. */
+	 * with a message in @err. */
 	int (*check)(enum frbpf_source source, const char *target, struct err *err);
 	/* Optional: does the target now mean something else? Then a new source is opened. */
 	bool (*is_stale)(const struct source *s);
@@ -80,7 +80,7 @@ struct source_ops {
 	/* Optional; called before a flip with the keys watched before and after it. */
 	void (*change_keys)(struct source *s, const __u64 *from, const __u64 *to);
 	/* Optional: write what the source needs besides the rules of the inactive bank @bank. 0, or
-	 * negative errno with words in @err. */
+	 * negative errno with a message in @err. */
 	int (*write)(struct source *s, uint32_t bank, const struct rule_table *table,
 		     struct err *err);
 	void (*free)(struct source *s);
@@ -111,7 +111,7 @@ const struct source_ops *source_ops__find(enum frbpf_source source);
 
 /*
  * Load and attach a source with room for the rules of @table. @target: of struct when. 0, or
- * negative errno with words in @err.
+ * negative errno with a message in @err.
  */
 int source__open(const struct source_ops *ops, const char *target, const struct source_env *env,
 		 const struct rule_table *table, struct source **ret, struct err *err);

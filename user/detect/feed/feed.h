@@ -26,13 +26,13 @@ enum feed_kind {
 
 /* Which times off CPU are written, and which part of their callchains */
 struct feed_off_cpu {
-	uint64_t least_ns;	  /* shorter times are not written */
-	bool sampled;		  /* FEED_STAYS, with kernel threads; @least_ns is not used */
-	bool of_tasks;		  /* only of tasks that feed__mark() marks */
-	bool inherits;		  /* with of_tasks: also of tasks that these start */
-	const uint64_t *cgroups;  /* ids: only of tasks in one of them, or below; borrowed */
-	size_t n_cgroups;	  /* 0: any cgroup */
-	bool no_kernel, no_user;  /* leave out this part of the callchain */
+	uint64_t least_ns;	 /* shorter times are not written */
+	bool sampled;		 /* FEED_STAYS, with kernel threads; @least_ns is not used */
+	bool of_tasks;		 /* only of tasks that feed__mark() marks */
+	bool inherits;		 /* with of_tasks: also of tasks that these start */
+	const uint64_t *cgroups; /* ids: only of tasks in one of them, or below; borrowed */
+	size_t n_cgroups;	 /* 0: any cgroup */
+	bool no_kernel, no_user; /* leave out this part of the callchain */
 };
 
 struct feed;
@@ -56,7 +56,7 @@ const char *feed__lacking(const struct feed *f);
  */
 int feed__send(struct feed *f, enum feed_kind kind, int cpu, int fd);
 
-/* Begin to write all that is loaded. 0, or negative errno with words in @err. */
+/* Begin to write all that is loaded. 0, or negative errno with a message in @err. */
 int feed__attach(struct feed *f, struct err *err);
 
 /*

@@ -24,7 +24,7 @@ struct event_sample {
 
 /*
  * Open the events of the tracepoint @id. @filter: in the syntax of the kernel; "": none. If the
- * kernel refuses the filter, the events have none. 0, or negative errno with words in @err.
+ * kernel refuses the filter, the events have none. 0, or negative errno with a message in @err.
  */
 int event_ring__open(uint64_t id, const char *filter, struct event_ring **ret, struct err *err);
 

@@ -20,7 +20,8 @@ bool user_probe__is_stale(const struct source *s);
 
 /*
  * First step of a load: resolve the target. user_probe__find() is the same for one of several
- * targets: the caller frees *ret with user_probe__free(). 0, or negative errno with words in @err.
+ * targets: the caller frees *ret with user_probe__free(). 0, or negative errno with a message in
+ * @err.
  */
 int user_probe__resolve(struct source *s);
 int user_probe__find(enum frbpf_source source, const char *target, struct user_probe **ret,

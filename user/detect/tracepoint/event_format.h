@@ -34,8 +34,8 @@ struct event_format {
 
 /*
  * Read the format of @target, "system:name", from tracefs. -ENOENT: there is no such tracepoint;
- * -ENODEV: no tracefs; -EACCES, -EPERM, -ENOMEM or -EINVAL. All have words in @err, which may be
- * NULL.
+ * -ENODEV: no tracefs; -EACCES, -EPERM, -ENOMEM or -EINVAL. All have a message in @err, which may
+ * be NULL.
  */
 int event_format__read(const char *target, struct event_format **ret, struct err *err);
 /* Parse a format from @text. -EINVAL: the text is no format. */

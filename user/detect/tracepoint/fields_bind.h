@@ -44,7 +44,8 @@ int arg_slots__add(const struct ruleset *rs, struct rule_conf *rule, const char 
 /*
  * ---- the event filter of the kernel ----
  *
- * Conditions of rules are translated for it, as far as it can express them. The filter passes at least every event that a rule could match.
+ * Conditions of rules are translated for it, as far as it can express them. The filter passes at
+ * least every event that a rule could match.
  */
 
 /*

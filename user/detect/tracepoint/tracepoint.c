@@ -58,7 +58,7 @@ static bool table_asks(const struct rule_table *table)
 
 /*
  * Find how to extract the values that the rules of @table need, by slot. 0, or negative errno with
- * words in @err.
+ * a message in @err.
  */
 static int make_extracts(const char *target, const struct rule_table *table,
 			 struct frbpf_extracts *ret, struct err *err)

@@ -11,7 +11,10 @@
 
 /* Continue from BASE/clock.json, or begin at 0 if there is none. */
 void base_clock__load(struct base_dir *b);
-/* Save the clock, so that a reboot does not set it back. 0 or negative errno with words in @err. */
+/*
+ * Save the clock, so that a reboot does not set it back. 0 or negative errno with a message in
+ * @err.
+ */
 int base_clock__save(const struct base_dir *b, struct err *err);
 /* The time now, ns. */
 uint64_t base_clock__now(const struct base_dir *b);

@@ -106,8 +106,8 @@ static int enter_part(struct walk *w, const char *part, bool *ret_done, struct e
 /*
  * Check each directory above the absolute @path, and each symbolic link on the way. They must be
  * root's or ours, and others must not be able to write to a directory unless it is sticky, like
- * /tmp. Missing directories are skipped. The caller checks the last component. 0, or -EPERM with
- * words in @err.
+ * /tmp. Missing directories are skipped. The caller checks the last component. 0, or -EPERM with a
+ * message in @err.
  */
 static int base_path__check(const char *path, struct err *err)
 {

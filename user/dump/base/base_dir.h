@@ -45,8 +45,8 @@ struct base_dir {
 
 /*
  * Create @path (0700) or check it, lock it, and remove temporary files. It must be ours and no
- * symbolic link, and nobody else may write to it or replace it. 0 or negative errno with words in
- * @err. -EBUSY: another daemon owns it; the message has its pid.
+ * symbolic link, and nobody else may write to it or replace it. 0 or negative errno with a message
+ * in @err. -EBUSY: another daemon owns it; the message has its pid.
  */
 int base_dir__open(struct base_dir *b, const char *path, struct err *err);
 
@@ -55,13 +55,14 @@ int base_dir__create(struct base_dir *b, const char *path, struct err *err);
 
 /*
  * Open the directory of session @name; create it if needed. Returns a descriptor, owned by the
- * caller, or negative errno with words in @err.
+ * caller, or negative errno with a message in @err.
  */
 int base_dir__open_session(const struct base_dir *b, const char *name, struct err *err);
 
 /*
  * Make directory @name of the base again, if the one that @fd has open was removed or replaced. @fd
- * then refers to the new one. 1: it was made; 0: it was not; or negative errno with words in @err.
+ * then refers to the new one. 1: it was made; 0: it was not; or negative errno with a message in
+ * @err.
  */
 int base_dir__renew(const struct base_dir *b, const char *name, int fd, struct err *err);
 
@@ -75,8 +76,8 @@ void base_dir__reserve_name(struct base_dir *b, uint64_t realtime_ns,
 /*
  * Write the draft of the manifest of incident @name, with room for BASE_DIR_DRAFT_SPARE more bytes.
  * It precedes the first file of the incident. So the manifest has its disk space, and a killed
- * recorder leaves a note of what it was writing. See recovery.h. 0 or negative errno with words in
- * @err.
+ * recorder leaves a note of what it was writing. See recovery.h. 0 or negative errno with a message
+ * in @err.
  */
 #define BASE_DIR_DRAFT_SPARE 16384
 int base_dir__write_draft(const struct base_dir *b, const char *name, const char *text, size_t len,
@@ -101,12 +102,12 @@ bool base_dir__has_manifest(const struct base_dir *b, const char *name);
 /*
  * Write BASE/incidents/NAME.json atomically: temporary file, fsync, rename, fsync. If the disk has
  * no room for that, the draft becomes the manifest. Only a manifest of the same incident is
- * replaced. 0 or negative errno with words in @err.
+ * replaced. 0 or negative errno with a message in @err.
  */
 int base_dir__write_manifest(const struct base_dir *b, const char *name, const char *text,
 			     size_t len, struct err *err);
 
-/* Write BASE/@name in the same way, and replace it. 0 or negative errno with words in @err. */
+/* Write BASE/@name in the same way, and replace it. 0 or negative errno with a message in @err. */
 int base_dir__write_file(const struct base_dir *b, const char *name, const char *text, size_t len,
 			 struct err *err);
 

@@ -69,7 +69,7 @@ int removal_log__add(struct buf *lines, const char *name, const json_t *manifest
 		     uint64_t bytes);
 /*
  * Add @lines to the file; the oldest lines make room. Call it before the incidents are removed. 0
- * or negative errno with words in @err.
+ * or negative errno with a message in @err.
  */
 int removal_log__write(const struct base_dir *b, const struct buf *lines, struct err *err);
 /*

@@ -18,14 +18,14 @@
 /*
  * Write the draft of the manifest of a FROZEN incident: everything except the results of its
  * sessions. Call it before its first file is written, with inc->name_lock held. 0 or negative errno
- * with words in @err.
+ * with a message in @err.
  */
 int manifest__draft(const struct base_dir *base, const struct incident *inc, const char *hostname,
 		    struct err *err);
 
 /*
  * Write the manifest of a WRITTEN incident, or write it again with what has changed. A manifest
- * that was removed meanwhile is not written again. 0 or negative errno with words in @err.
+ * that was removed meanwhile is not written again. 0 or negative errno with a message in @err.
  */
 int manifest__write(const struct base_dir *base, struct incident *inc, const char *hostname,
 		    struct err *err);

@@ -12,7 +12,9 @@
 #define PROBE_DEFAULT_NS_PER_MIB                                                                   \
 	500000ULL /* value of a slow machine, if there is no memory to measure */
 
-/* Huge pages. With small ones the probe takes 2,048 page faults, up to a tenth of the start time. */
+/*
+ * Huge pages. With small ones the probe takes 2,048 page faults, up to a tenth of the start time.
+ */
 static uint8_t *probe_buffer(void)
 {
 	void *p = aligned_alloc(HUGE_PAGE, PROBE_BYTES);

@@ -46,8 +46,8 @@ struct vitals_sample {
 struct vitals;
 
 /*
- * Start the thread. Values that this kernel does not have are left out. 0 or negative errno with
- * words in @err.
+ * Start the thread. Values that this kernel does not have are left out. 0 or negative errno with a
+ * message in @err.
  */
 int vitals__start(struct err *err, struct vitals **ret);
 

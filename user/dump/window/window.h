@@ -10,12 +10,11 @@
 #include "dump/window/markers.h"
 #include "dump/window/timeline.h"
 
-struct window { /* { 0 } before window__gather() */
-	struct timeline
-		timeline; /* points into the session's copy area and what follows */
+struct window {			      /* { 0 } before window__gather() */
+	struct timeline timeline;     /* points into the session's copy area and what follows */
 	struct sideband_slice *slice; /* owned */
 	struct markers markers;
-	struct buf asleep; /* samples of tasks that sleep at the end; owned */
+	struct buf asleep;		    /* samples of tasks that sleep at the end; owned */
 	uint64_t first_sample, last_sample; /* ns; 0: no sample */
 	size_t n_gaps;			    /* markers frbpf:gap */
 };
@@ -34,7 +33,7 @@ uint64_t window__ring_needed(const struct dump_result *res, size_t n_cpus, uint6
 
 /*
  * Gather the window of @job; fills @ret and the CPUs of @res. Call window__free() also on failure.
- * 0 or negative errno with words in @err.
+ * 0 or negative errno with a message in @err.
  */
 int window__gather(const struct dump_job *job, struct dump_result *res, struct err *err,
 		   struct window *ret);

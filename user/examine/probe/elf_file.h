@@ -20,7 +20,7 @@ struct elf_file;
 /*
  * Read the open file @fd, called @name in messages. @fd is borrowed until elf_file__free(). @ours:
  * its compressed sections are read, too. Takes programs and libraries of this machine only.
- * -EINVAL or the errno of the read, with words in @err; -ENOEXEC: it is no ELF file.
+ * -EINVAL or the errno of the read, with a message in @err; -ENOEXEC: it is no ELF file.
  */
 int elf_file__open(int fd, const char *name, bool ours, struct elf_file **ret, struct err *err);
 void elf_file__free(struct elf_file *f);
@@ -59,8 +59,8 @@ bool elf_file__is_stripped(const struct elf_file *f);
 struct elf_usdt {
 	const char *provider, *name, *args; /* valid during the callback only */
 	uint64_t addr;			    /* this and the next two: as in the note */
-	uint64_t base;	    /* of section .stapsdt.base when the note was written */
-	uint64_t semaphore; /* address of the counter of watchers; 0: none */
+	uint64_t base;			    /* of section .stapsdt.base when the note was written */
+	uint64_t semaphore;		    /* address of the counter of watchers; 0: none */
 };
 /* Call @fn with each place of each static probe. Errors as above. */
 int elf_file__each_usdt(struct elf_file *f, int (*fn)(const struct elf_usdt *p, void *arg),

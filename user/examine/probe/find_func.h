@@ -23,13 +23,13 @@ struct funcs { /* { 0 } is an empty one */
  * Find the functions called @name, as in the symbol table. With "::" or "(" it is a C++ name, with
  * or without parameters. Static functions may share a name, so several can be found; for C++ names
  * that is an error, which lists them. @demangler may be NULL. -ENOENT or another negative errno,
- * with words in @err.
+ * with a message in @err.
  */
 int funcs__find(struct elf_file *f, const char *name, const struct demangler *demangler,
 		struct funcs *ret, struct err *err);
 void funcs__free(struct funcs *funcs);
 
-/* Find the return instructions of @func. Negative errno, with words in @err. */
+/* Find the return instructions of @func. Negative errno, with a message in @err. */
 int func__exits(struct elf_file *f, const struct func *func, struct func_exits *ret,
 		struct err *err);
 

@@ -17,9 +17,9 @@ struct probe_files_open {
 };
 
 /*
- * Answer @q. @demangler may be NULL. 0, or negative errno, with words in @err: what is missing, and
- * a similar name. -EAGAIN, only with @may_ask: a debug file may have more functions; ask again with
- * the file that @ret_id and @ret_link name.
+ * Answer @q. @demangler may be NULL. 0, or negative errno, with a message in @err: what is missing,
+ * and a similar name. -EAGAIN, only with @may_ask: a debug file may have more functions; ask again
+ * with the file that @ret_id and @ret_link name.
  */
 int probe_search__run(const struct examine_probe *q, const struct probe_files_open *files,
 		      const struct demangler *demangler, bool may_ask, struct probe_found *ret,

@@ -162,7 +162,8 @@ static int add_notices(const struct outcome *o, struct buf *b)
 		err = err ?: buf__add_str(b, "\n");
 	}
 	if (!err && o->lost_triggers)
-		err = buf__printf(b, "\n%llu triggers came while too many dumps were in progress.\n",
+		err = buf__printf(b,
+				  "\n%llu triggers came while too many dumps were in progress.\n",
 				  (unsigned long long)o->lost_triggers);
 	if (!err && o->unseen)
 		err = buf__printf(b, "\n%llu waits, calls or tasks could not be measured.\n",
