@@ -671,6 +671,85 @@ static void test_limits_in_a_manifest(void **state)
 	assert_string_equal(q.limits[WHY_LIMIT_CPU].path, "");
 }
 
+/* SUBJECT, a thread, is reclaiming for most of the time: what the question knows is said. */
+static void verdict_is(struct why_question q, const char *want, const char *who)
+{
+	struct why *w = story_of_reclaim(SCHED_CGROUP_RECLAIM);
+	struct why_verdict v = { 0 };
+	struct buf b = { 0 };
+	char line[200];
+
+	named(w, SUBJECT, "worker");
+	named(w, OTHER, "pg");
+	assert_int_equal(sched_tasks__set_own(w->events.tasks,
+					      sched_tasks__get(w->events.tasks, SUBJECT), SUBJECT,
+					      OTHER),
+			 0);
+	asked(w, q, 10, 30);
+	assert_int_equal(why_verdict__make(&v, w, as_ms), 0);
+	assert_string_equal(v.text.data, want);
+	assert_int_equal(why_text__answer(&b, w, &v, as_ms, NULL), 0);
+	snprintf(line, sizeof(line), "\n     who: worker/1 of process pg/3%s\n", who);
+	assert_non_null(strstr(b.data, line));
+	buf__free(&b);
+	why_verdict__free(&v);
+	why__free(w);
+}
+
+static void test_what_a_manifest_adds(void **state)
+{
+	struct why_question q = question_of(
+		"{\"command\": \"pg -D x\", \"cgroup\": \"/s/pg\", \"memory\": [{\"cgroup\": "
+		"\"/s/pg\", \"max\": 5, \"max_events\": 3, \"oom_kills\": 0}]}");
+
+	verdict_is(q,
+		   "95 % of 20ms: worker/1 reclaimed memory, because its cgroup /s/pg was at its "
+		   "limit (memory.max, memory.high)",
+		   ": pg -D x, in cgroup /s/pg");
+	verdict_is((struct why_question){ .stolen_ns = 1, .cpu_ns = 8 },
+		   "95 % of 20ms: worker/1 reclaimed memory, because its cgroup was at its limit "
+		   "(memory.max, memory.high); in these seconds a hypervisor took 13 % of the CPU "
+		   "time",
+		   "");
+	verdict_is((struct why_question){ .stolen_ns = 1, .cpu_ns = 80 },
+		   "95 % of 20ms: worker/1 reclaimed memory, because its cgroup was at its limit "
+		   "(memory.max, memory.high)",
+		   "");
+}
+
+/* The seconds that the interval touches are added up. */
+static void test_stolen_time(void **state)
+{
+	struct why_question q = { .to = 2500 };
+	json_t *m = json_loads("{\"triggers\": [{\"time\": {\"monotonic_ns\": 2500}, \"value_ns\": "
+			       "1000}], \"vitals\": {\"end_monotonic_ns\": [1000, 2000, 3000, "
+			       "4000], \"length_ns\": [1000, 1000, 1000, 1000], \"steal_ns\": [1, "
+			       "2, 4, 8], \"idle_ns\": [10, 20, 40, 80]}}",
+			       0, NULL);
+
+	assert_non_null(m);
+	why_incident__fill_question(m, &q);
+	json_decref(m);
+	assert_int_equal(q.stolen_ns, 2 + 4);
+	assert_int_equal(q.cpu_ns, 2 + 4 + 20 + 40);
+}
+
+static void test_weight(void **state)
+{
+	struct why_question q = question_of("{\"cgroup\": \"/w\", \"cpu\": [{\"cgroup\": \"/w\", "
+					    "\"weight\": 20}]}");
+	struct why *w = story_computes();
+
+	switches(w, 10, 1, SUBJECT, HOG, false);
+	switches(w, 30, 1, HOG, SUBJECT, false);
+	asked(w, q, 10, 30);
+	says(w, 0,
+	     "20ms waited for CPU 1 behind ?/2 (same priority; its cgroup has cpu.weight 20)");
+	why__free(w);
+	q = question_of("{\"cgroup\": \"/w\", \"cpu\": [{\"cgroup\": \"/\", \"weight\": 20}]}");
+	assert_int_equal(q.weight, 0);
+}
+
 /* The sentence about unknown time names what would have recorded it, whatever is missing. */
 static void test_what_to_record(void **state)
 {
@@ -1037,6 +1116,9 @@ int main(void)
 		cmocka_unit_test(test_next_of_waits),
 		cmocka_unit_test(test_verbose_tree),
 		cmocka_unit_test(test_limits_in_a_manifest),
+		cmocka_unit_test(test_what_a_manifest_adds),
+		cmocka_unit_test(test_stolen_time),
+		cmocka_unit_test(test_weight),
 		cmocka_unit_test(test_what_to_record),
 		cmocka_unit_test(test_requests_not_recorded),
 		cmocka_unit_test(test_request_end_lost),

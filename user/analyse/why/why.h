@@ -162,6 +162,13 @@ struct why_question {
 	char comm
 		[SCHED_COMM]; /* tid's name at the end, if it is newer than its last event; "": unknown */
 	struct why_cgroup limits[WHY_LIMITS]; /* of tid's process */
+	char command[256], cgroup[WHY_PATH];  /* likewise; not always printable; "": unknown */
+	uint32_t weight;		      /* cpu.weight of its cgroup; 0: unknown */
+	/*
+	 * CPU time of the machine in the seconds of the interval, and what a hypervisor took of it;
+	 * 0, 0: unknown
+	 */
+	uint64_t cpu_ns, stolen_ns;
 };
 
 int why__new(struct why **ret); /* -ENOMEM */

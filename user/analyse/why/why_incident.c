@@ -11,6 +11,8 @@
 #include "common/opening.h"
 #include "perfdata/marker.h"
 
+#define SECONDS_MAX 128 /* of vitals */
+
 static const char *text_of(const json_t *o, const char *key)
 {
 	return json_string_value(json_object_get(o, key));
@@ -179,20 +181,68 @@ static void peer_of_trigger(const json_t *trigger, struct why_question *q)
 		 (unsigned int)port);
 }
 
+static uint64_t second_vital(const json_t *vitals, const char *key, size_t second)
+{
+	json_int_t v = json_integer_value(json_array_get(json_object_get(vitals, key), second));
+
+	return v > 0 && v <= INT64_MAX / 1024 ? v : 0;
+}
+
+/* Sum up CPU time over the seconds that have a part of [@from, @to]. */
+static void stolen_of_vitals(const json_t *vitals, uint64_t from, uint64_t to,
+			     struct why_question *q)
+{
+	static const char *const others[] = { "user_ns", "system_ns", "irq_ns", "idle_ns",
+					      "iowait_ns" };
+	const json_t *ends = json_object_get(vitals, "end_monotonic_ns");
+	uint64_t end, stolen;
+
+	for (size_t i = 0; i < json_array_size(ends) && i < SECONDS_MAX; i++) {
+		end = second_vital(vitals, "end_monotonic_ns", i);
+		if (end < from || end - second_vital(vitals, "length_ns", i) > to)
+			continue;
+		stolen = second_vital(vitals, "steal_ns", i);
+		q->stolen_ns += stolen;
+		q->cpu_ns += stolen;
+		for (size_t k = 0; k < ARRAY_SIZE(others); k++)
+			q->cpu_ns += second_vital(vitals, others[k], i);
+	}
+}
+
+/* cpu.weight of its own cgroup, if that is of version 2 */
+static uint32_t weight_of(const json_t *state)
+{
+	const json_t *own = json_array_get(json_object_get(state, "cpu"), 0);
+	const char *path = text_of(own, "cgroup"), *of = text_of(state, "cgroup");
+	uint64_t weight = manifest_number(own, "weight");
+
+	return path && of && !strcmp(path, of) && weight <= 10000 ? weight : 0;
+}
+
 static void question_of_trigger(const json_t *manifest, const json_t *trigger,
 				struct why_question *q)
 {
 	const char *policy = text_of(json_object_get(trigger, "state"), "policy");
 	const char *comm = text_of(json_object_get(trigger, "subject"), "comm");
 	const char *call = text_of(trigger, "call");
+	const json_t *state = json_object_get(trigger, "state");
+	uint64_t value =
+		manifest_number(trigger, "window_ns") ?: manifest_number(trigger, "value_ns");
+	uint64_t time = time_of(trigger);
 
 	q->quota = quota_of(trigger, text_of(json_object_get(manifest, "host"), "kernel"));
 	q->affinity = affinity_of(text_of(json_object_get(trigger, "state"), "cpus"));
 	q->owner = owner_of(trigger);
 	peer_of_trigger(trigger, q);
 	q->idle_policy = policy && !strcmp(policy, "idle");
+	snprintf(q->command, sizeof(q->command), "%s", text_of(state, "command") ?: "");
+	snprintf(q->cgroup, sizeof(q->cgroup), "%s", text_of(state, "cgroup") ?: "");
+	q->weight = weight_of(state);
+	q->cpu_ns = q->stolen_ns = 0;
+	stolen_of_vitals(json_object_get(manifest, "vitals"), time > value ? time - value : 0, time,
+			 q);
 	for (size_t i = 0; i < WHY_LIMITS; i++)
-		limit_of_trigger(json_object_get(trigger, "state"), i, &q->limits[i]);
+		limit_of_trigger(state, i, &q->limits[i]);
 	snprintf(q->comm, sizeof(q->comm), "%s", comm ?: "");
 	snprintf(q->call, sizeof(q->call), "%s", call ?: "");
 }

@@ -129,6 +129,26 @@ static int add_wait_call(struct buf *b, const struct why *w, size_t *ret_len)
 	return 0;
 }
 
+/* Add a line with the process of the culprit, if that is more than its name. *ret_len: 0 without */
+static int add_who_line(struct buf *b, const struct why_verdict *v, size_t *ret_len)
+{
+	size_t begin = b->len;
+	bool thread = v->process[0] && v->culprit != v->culprit_pid;
+	int err;
+
+	if (!v->culprit || (!thread && !v->command[0]))
+		return 0;
+	err = buf__printf(b, "     who: %s/%u", v->culprit_comm, v->culprit);
+	if (!err && thread)
+		err = buf__printf(b, " of process %s/%u", v->process, v->culprit_pid);
+	if (!err && v->command[0])
+		err = buf__printf(b, ": %s", v->command);
+	if (!err && v->cgroup[0])
+		err = buf__printf(b, ", in cgroup %s", v->cgroup);
+	*ret_len = b->len - begin;
+	return err ?: buf__add_str(b, "\n");
+}
+
 /* Add the line with what to look at next. *ret_len: its length */
 static int add_next_line(struct buf *b, const struct why_verdict *v, size_t *ret_len)
 {
@@ -146,10 +166,10 @@ int why_text__answer(struct buf *b, const struct why *w, const struct why_verdic
 	struct tree_text t = {
 		.b = b, .w = w, .duration = duration, .ns = why__root(w)->ns, .most = SIZE_MAX
 	};
-	size_t taken = 0, call_len = 0, next_len = 0;
+	size_t taken = 0, call_len = 0, who_len = 0, next_len = 0;
 
 	if (buf__printf(b, "%s\n", v->text.data) || add_wait_call(b, w, &call_len) ||
-	    add_next_line(b, v, &next_len))
+	    add_who_line(b, v, &who_len) || add_next_line(b, v, &next_len))
 		return -ENOMEM;
 	t.verbose = !screen;
 	if (!screen)
@@ -158,6 +178,7 @@ int why_text__answer(struct buf *b, const struct why *w, const struct why_verdic
 	/* the verdict, the line on smaller ones, and a prompt */
 	taken = wrapped_lines(v->text.len, t.columns) + 2;
 	taken += call_len ? wrapped_lines(call_len, t.columns) : 0;
+	taken += who_len ? wrapped_lines(who_len, t.columns) : 0;
 	taken += wrapped_lines(next_len, t.columns);
 	if (add_fitting(&t, screen->lines > taken ? screen->lines - taken : 1))
 		return -ENOMEM;
@@ -311,18 +332,29 @@ static json_t *node_json(const struct why *w, const struct why_node *n)
 	return NULL;
 }
 
+static json_t *known_text(const char *s)
+{
+	return s[0] ? json_string(s) : json_null();
+}
+
+static json_t *culprit_json(const struct why_verdict *v)
+{
+	if (!v->culprit)
+		return json_null();
+	return json_pack("{s:I, s:I, s:s, s:o, s:o, s:o}", "tid", (json_int_t)v->culprit, "pid",
+			 (json_int_t)v->culprit_pid, "comm", v->culprit_comm, "process",
+			 known_text(v->process), "command", known_text(v->command), "cgroup",
+			 known_text(v->cgroup));
+}
+
 json_t *why_json__verdict(const struct why_verdict *v)
 {
-	json_t *culprit =
-		v->culprit ? json_pack("{s:I, s:I, s:s}", "tid", (json_int_t)v->culprit, "pid",
-				       (json_int_t)v->culprit_pid, "comm", v->culprit_comm)
-			   : json_null();
-
-	return json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:I, s:I, s:I}", "verdict", v->text.data,
-			 "cause", why_cause__word(v->cause), "culprit", culprit, "chain",
-			 v->chain.data, "next", v->next.data, "missing",
+	return json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "verdict",
+			 v->text.data, "cause", why_cause__word(v->cause), "culprit",
+			 culprit_json(v), "chain", v->chain.data, "next", v->next.data, "missing",
 			 why_missing__word(v->missing), "ns", (json_int_t)v->ns, "of_ns",
-			 (json_int_t)v->of_ns, "unknown_ns", (json_int_t)v->unknown_ns);
+			 (json_int_t)v->of_ns, "unknown_ns", (json_int_t)v->unknown_ns, "stolen_ns",
+			 (json_int_t)v->stolen_ns, "cpu_ns", (json_int_t)v->cpu_ns);
 }
 
 json_t *why_json__new(const struct why *w, const struct why_verdict *v)

@@ -123,6 +123,24 @@ static struct queue_sum queue_sum(const struct why *w, const struct why_node *n)
 	return q;
 }
 
+/* Set what is known about the process of @t. */
+static void set_process(struct why_verdict *v, const struct why *w, const struct sched_task *t)
+{
+	const struct why_question *q = why__question(w);
+	const struct sched_task *leader = sched_events__own_task(why__events(w), t->pid);
+	const struct sched_task *subject = sched_events__task(why__events(w), q->tid);
+
+	if (t->pid && leader)
+		snprintf(v->process, sizeof(v->process), "%.15s", leader->comm);
+	if (t == subject || (subject && t->pid && t->pid == subject->pid)) {
+		memcpy(v->command, q->command, sizeof(v->command));
+		memcpy(v->cgroup, q->cgroup, sizeof(v->cgroup));
+	}
+	make_printable(v->process);
+	make_printable(v->command);
+	make_printable(v->cgroup);
+}
+
 static void set_culprit(struct why_verdict *v, const struct why *w, enum why_cause cause,
 			uint32_t tid, uint64_t ns)
 {
@@ -137,6 +155,7 @@ static void set_culprit(struct why_verdict *v, const struct why *w, enum why_cau
 	memcpy(v->culprit_comm, t->comm, sizeof(v->culprit_comm));
 	v->culprit_comm[SCHED_COMM - 1] = '\0';
 	make_printable(v->culprit_comm);
+	set_process(v, w, t);
 }
 
 static int add_verdict_link(struct why_verdict *v, const char *word)
@@ -288,6 +307,16 @@ static int follow_longest(struct why_verdict *v, const struct why *w, const stru
 	}
 }
 
+#define STOLEN_SHARE 20 /* it is told if a hypervisor took 1 / STOLEN_SHARE of the CPU time */
+
+static int add_stolen(struct buf *b, const struct why_question *q)
+{
+	if (!q->stolen_ns || q->stolen_ns < q->cpu_ns / STOLEN_SHARE)
+		return 0;
+	return buf__printf(b, "; in these seconds a hypervisor took %d %% of the CPU time",
+			   (int)(100.0 * q->stolen_ns / q->cpu_ns + 0.5));
+}
+
 int why_verdict__make(struct why_verdict *v, const struct why *w, why_duration_fn duration)
 {
 	const struct why_node *root = why__root(w);
@@ -297,6 +326,8 @@ int why_verdict__make(struct why_verdict *v, const struct why *w, why_duration_f
 
 	v->of_ns = root->ns;
 	v->unknown_ns = why__unknown_ns(w);
+	v->stolen_ns = why__question(w)->stolen_ns;
+	v->cpu_ns = why__question(w)->cpu_ns;
 	if (!root->child)
 		return -ENOMEM;
 	err = follow_longest(v, w, root, duration);
@@ -304,7 +335,8 @@ int why_verdict__make(struct why_verdict *v, const struct why *w, why_duration_f
 		      ?: buf__printf(&text, "%d %% of %s: %s %s",
 				     (int)((100.0 * v->ns) / root->ns + 0.5),
 				     duration(root->ns, all, sizeof(all)),
-				     why_verdict__name(w, root->key.tid, name), v->text.data);
+				     why_verdict__name(w, root->key.tid, name), v->text.data)
+		      ?: add_stolen(&text, why__question(w));
 	if (err) {
 		buf__free(&text);
 		return err;
@@ -357,8 +389,16 @@ static int add_place(struct buf *b, const struct why_key *k)
 	return err;
 }
 
+/* cpu.weight of the cgroup of @tid, where it is not the default; 0: it is, or it is unknown */
+static uint32_t own_weight(const struct why *w, uint32_t tid)
+{
+	const struct why_question *q = why__question(w);
+
+	return tid == q->tid && q->weight != 100 ? q->weight : 0;
+}
+
 /* Say why the other task ran first, as far as its priority shows. */
-static int add_rank(struct buf *b, int32_t of_who, int32_t of_task)
+static int add_rank(struct buf *b, int32_t of_who, int32_t of_task, uint32_t weight)
 {
 	if (of_who < 0)
 		return buf__add_str(b, " (deadline class)");
@@ -372,6 +412,8 @@ static int add_rank(struct buf *b, int32_t of_who, int32_t of_task)
 		return buf__printf(b, " (nice %d, before nice %d)", of_who - 120, of_task - 120);
 	if (of_who > of_task)
 		return buf__add_str(b, " (lower priority: the scheduler's choice)");
+	if (weight)
+		return buf__printf(b, " (same priority; its cgroup has cpu.weight %u)", weight);
 	return buf__add_str(b, " (same priority)");
 }
 
@@ -424,7 +466,7 @@ static int add_queued(struct buf *b, const struct why *w, const struct why_node 
 
 	err = buf__printf(b, "waited for CPU %u behind %s", n->key.number,
 			  why_verdict__name(w, n->key.who, name))
-		      ?: add_rank(b, n->key.prio, n->own_prio) ?: add_behalf(b, w, &n->key);
+		      ?: add_rank(b, n->key.prio, n->own_prio, own_weight(w, n->key.tid)) ?: add_behalf(b, w, &n->key);
 	if (!err && n->softirq)
 		err = buf__printf(b, ", for softirq %s", softirq_name(n->softirq - 1));
 	if (!err && n->idle_ns > n->ns / 2)
@@ -518,20 +560,41 @@ static int add_served(struct buf *b, const struct why *w, const struct why_node 
 		       ?: add_behalf(b, w, k);
 }
 
-static int add_held(struct buf *b, const struct why_key *k)
+/* " /system.slice/x": the cgroup that has reached limit @l. Nothing where that is unknown. */
+static int add_limited(struct buf *b, const struct why *w, uint32_t tid, enum why_limit l)
 {
-	return buf__printf(b,
-			   "its request waited before device %u:%u: a cgroup's limit (io.max, "
-			   "blkio) delayed it",
-			   k->number >> 20, k->number & 0xfffff);
+	const struct why_question *q = why__question(w);
+	char path[WHY_PATH];
+
+	if (tid != q->tid || !q->limits[l].path[0])
+		return 0;
+	memcpy(path, q->limits[l].path, sizeof(path));
+	return buf__printf(b, " %s", make_printable(path));
 }
 
-static int add_reclaim(struct buf *b, const struct why_key *k)
+static int add_held(struct buf *b, const struct why *w, const struct why_key *k)
 {
-	return buf__add_str(
-		b, k->soft ? "reclaimed memory, because its cgroup was at its limit (memory.max, "
-			     "memory.high)"
-			   : "reclaimed memory, because the machine had too little free memory");
+	return buf__printf(b, "its request waited before device %u:%u: the limit of a cgroup",
+			   k->number >> 20, k->number & 0xfffff)
+		       ?: add_limited(b, w, k->tid, WHY_LIMIT_IO)
+		       ?: buf__add_str(b, " (io.max, blkio) delayed it");
+}
+
+static int add_throttled(struct buf *b, const struct why *w, const struct why_key *k)
+{
+	return buf__add_str(b, "was throttled: its cgroup")
+		       ?: add_limited(b, w, k->tid, WHY_LIMIT_CPU)
+		       ?: buf__add_str(b, " had used up its CPU quota (cpu.max)");
+}
+
+static int add_reclaim(struct buf *b, const struct why *w, const struct why_key *k)
+{
+	if (!k->soft)
+		return buf__add_str(b, "reclaimed memory, because the machine had too little free "
+				       "memory");
+	return buf__add_str(b, "reclaimed memory, because its cgroup")
+		       ?: add_limited(b, w, k->tid, WHY_LIMIT_MEMORY)
+		       ?: buf__add_str(b, " was at its limit (memory.max, memory.high)");
 }
 
 /* The owner of the lock when the wait began */
@@ -630,7 +693,7 @@ int why_verdict__phrase(struct buf *b, const struct why *w, const struct why_nod
 	case WHY_QUEUED:
 		return add_queued(b, w, n);
 	case WHY_RECLAIM:
-		return add_reclaim(b, &n->key);
+		return add_reclaim(b, w, &n->key);
 	case WHY_COMPACTED:
 		return buf__add_str(b, "compacted memory, because no free piece was large enough");
 	case WHY_SPUN:
@@ -638,10 +701,9 @@ int why_verdict__phrase(struct buf *b, const struct why *w, const struct why_nod
 	case WHY_SERVED:
 		return add_served(b, w, n);
 	case WHY_HELD:
-		return add_held(b, &n->key);
+		return add_held(b, w, &n->key);
 	case WHY_THROTTLED:
-		return buf__add_str(
-			b, "was throttled: its cgroup had used up its CPU quota (cpu.max)");
+		return add_throttled(b, w, &n->key);
 	case WHY_WAITED:
 		return add_waited(b, w, n, duration);
 	default:
