@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
+#include "common/format_field.h"
 #include "perfdata/encode.h"
 #include "perfdata/features.h"
 #include "perfdata/marker.h"
@@ -334,44 +335,15 @@ static void test_tracing_data(void **state)
 	buf__free(&b);
 }
 
-static void test_format_id(void **state)
-{
-	static const struct {
-		const char *text;
-		int err;
-		uint64_t id;
-	} cases[] = {
-		{ "name: x\nID: 312\nformat:\n", 0, 312 },
-		{ "name: x\nID: 7", 0, 7 },
-		{ "name: x\n", -EINVAL, 0 },
-		{ "name: x\nID: ", -EINVAL, 0 },
-		{ "name: x\nID: abc\n", -EINVAL, 0 },
-		{ "", -EINVAL, 0 },
-		{ "name: x\nID: 99999999999999999999\n", -EINVAL, 0 },
-	};
-	uint64_t id;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		size_t len = strlen(cases[i].text);
-		/* no NUL: the length counts */
-		char *copy = memcpy(malloc(len + 1), cases[i].text, len);
-		struct perfdata_format f = { "s", "n", copy, len };
-
-		id = 0;
-		assert_int_equal(tracing_data__format_id(&f, &id), cases[i].err);
-		assert_int_equal(id, cases[i].id);
-		free(copy);
-	}
-}
-
 static void test_markers(void **state)
 {
 	enum marker_kind kind;
 	uint64_t id;
 
 	for (kind = 0; kind < MARKER_KINDS; kind++) {
-		assert_int_equal(tracing_data__format_id(marker__format(kind), &id), 0);
+		const struct perfdata_format *f = marker__format(kind);
+
+		assert_true(format_text__id(f->text, f->len, &id));
 		assert_int_equal(id, marker__attr(kind)->config);
 		assert_int_equal(marker__attr(kind)->size, 128);
 		assert_true(marker__id(kind) > 1ULL << 62);
@@ -399,8 +371,7 @@ int main(void)
 		cmocka_unit_test(test_event_desc),     cmocka_unit_test(test_times),
 		cmocka_unit_test(test_build_ids),      cmocka_unit_test(test_bpf),
 		cmocka_unit_test(test_no_section),     cmocka_unit_test(test_tracing_data),
-		cmocka_unit_test(test_format_id),      cmocka_unit_test(test_markers),
-		cmocka_unit_test(test_marker_text),
+		cmocka_unit_test(test_markers),	       cmocka_unit_test(test_marker_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

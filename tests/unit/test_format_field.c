@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -56,14 +57,34 @@ static void test_lines(void **state)
 
 static void test_id(void **state)
 {
-	static const char huge[] = "ID: 99999999999999999999999999\n";
-	uint64_t id;
+	static const struct {
+		const char *text;
+		bool found;
+		uint64_t id;
+	} cases[] = {
+		{ format, true, 314 },
+		{ "name: x\nID: 7", true, 7 },
+		{ "ID: 8\n", true, 8 },
+		{ "name: x\nID: 4294967295\n", true, UINT32_MAX },
+		{ "name: x\nID: 4294967296\n", false, 0 },
+		{ "name: x\nID: 99999999999999999999999999\n", false, 0 },
+		{ "name: x\n", false, 0 },
+		{ "name: x\nID: ", false, 0 },
+		{ "name: x\nID: abc\n", false, 0 },
+		{ "name: x\n ID: 1\n", false, 0 }, /* not at the start of the line */
+		{ "", false, 0 },
+	};
 
-	assert_true(format_text__id(format, sizeof(format) - 1, &id));
-	assert_int_equal(id, 314);
-	assert_false(format_text__id("ID: x\n", 6, &id));
-	assert_false(format_text__id(" ID: 1\n", 7, &id)); /* not at the start of the line */
-	assert_false(format_text__id(huge, sizeof(huge) - 1, &id));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		size_t len = strlen(cases[i].text);
+		char *copy = memcpy(malloc(len + 1), cases[i].text, len);
+		uint64_t id = 0;
+
+		copy[len] = '1'; /* instead of the NUL: no part of the text */
+		assert_int_equal(format_text__id(copy, len, &id), cases[i].found);
+		assert_int_equal(id, cases[i].id);
+		free(copy);
+	}
 }
 
 static void test_numbers(void **state)

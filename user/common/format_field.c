@@ -6,16 +6,16 @@
 
 /* ---- the text ---- */
 
-/* Digits at the start of @s, up to @end. False: there are none, or too many. */
-static bool parse_format_number(const char *s, const char *end, uint64_t *ret)
+/* Digits at the start of @s, up to @end. False: there are none, or the number has over 32 bits. */
+static bool parse_format_number(const char *s, const char *end, uint32_t *ret)
 {
 	const char *p = s;
 	uint64_t v = 0;
 
 	for (; p < end && isdigit((unsigned char)*p); p++) {
+		v = v * 10 + (*p - '0');
 		if (v > UINT32_MAX)
 			return false;
-		v = v * 10 + (*p - '0');
 	}
 	if (p == s)
 		return false;
@@ -27,12 +27,8 @@ static bool parse_format_number(const char *s, const char *end, uint64_t *ret)
 static bool find_format_number(const char *line, const char *end, const char *key, uint32_t *ret)
 {
 	const char *p = memmem(line, end - line, key, strlen(key));
-	uint64_t v;
 
-	if (!p || !parse_format_number(p + strlen(key), end, &v) || v > UINT32_MAX)
-		return false;
-	*ret = v;
-	return true;
+	return p && parse_format_number(p + strlen(key), end, ret);
 }
 
 static const char *without_blanks(const char *start, const char *end)
@@ -46,7 +42,7 @@ static const char *without_blanks(const char *start, const char *end)
 static bool take_declaration(struct format_line *l, const char *s, const char *end)
 {
 	const char *full_end = without_blanks(s, end);
-	uint64_t n;
+	uint32_t n;
 
 	end = full_end;
 	while (end > s && end[-1] == ']') {
@@ -54,7 +50,7 @@ static bool take_declaration(struct format_line *l, const char *s, const char *e
 
 		if (!open)
 			return false;
-		if (!l->is_array && parse_format_number(open + 1, end, &n) && n <= UINT32_MAX)
+		if (!l->is_array && parse_format_number(open + 1, end, &n))
 			l->n = n;
 		l->is_array = true;
 		end = without_blanks(s, open);
@@ -131,9 +127,13 @@ const char *format_text__after(const char *text, const char *end, const char *ke
 
 bool format_text__id(const char *text, size_t len, uint64_t *ret)
 {
-	const char *end = text + len, *id = format_text__after(text, end, "ID: ");
+	const char *end = text + len, *line = format_text__after(text, end, "ID: ");
+	uint32_t id;
 
-	return id && parse_format_number(id, end, ret);
+	if (!line || !parse_format_number(line, end, &id))
+		return false;
+	*ret = id;
+	return true;
 }
 
 bool format_text__next(const char **at, const char *end, struct format_line *ret)

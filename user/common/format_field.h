@@ -37,7 +37,10 @@ struct format_line {
 
 /* Find the text after @key at the start of a line. NULL: no line begins with @key. */
 const char *format_text__after(const char *text, const char *end, const char *key);
-/* The number in the line "ID: 372", for perf_event_attr.config. False: there is none. */
+/*
+ * The number in the line "ID: 372", for perf_event_attr.config. False: there is none of 32 bits;
+ * @ret is as it was.
+ */
 bool format_text__id(const char *text, size_t len, uint64_t *ret);
 /*
  * Take the next line that declares a field, from *@at on, and move *@at after it. False: there is

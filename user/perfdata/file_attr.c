@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/format_field.h"
 #include "perfdata/features.h"
 #include "perfdata/file_attr.h"
 #include "perfdata/host_sections.h"
 #include "perfdata/record.h"
-#include "perfdata/tracing_data.h"
 
 _Static_assert(sizeof(struct perf_event_attr) >= FILE_ATTR_SIZE, "linux headers before 5.13");
 
@@ -44,7 +44,7 @@ static int check_attr_format(const struct perfdata_attr *a, struct err *err)
 	/* readers refuse the whole file if one format is missing */
 	if (!a->format)
 		return err_set(err, -EINVAL, "%s: a tracepoint without its format", a->name);
-	if (tracing_data__format_id(a->format, &id) || id != a->attr->config)
+	if (!format_text__id(a->format->text, a->format->len, &id) || id != a->attr->config)
 		return err_set(err, -EINVAL, "%s: the format is not that of tracepoint %" PRIu64,
 			       a->name, (uint64_t)a->attr->config);
 	return 0;

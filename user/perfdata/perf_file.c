@@ -7,10 +7,10 @@
 
 #include "common/array.h"
 #include "common/cleanup.h"
+#include "common/format_field.h"
 #include "perfdata/cursor.h"
 #include "perfdata/file_layout.h"
 #include "perfdata/perf_file_impl.h"
-#include "perfdata/tracing_data.h"
 
 /* ---- feature sections: no field points to their table, it follows the records ---- */
 
@@ -162,11 +162,10 @@ static int read_build_ids(struct perf_file *f, struct cursor *c, struct err *err
 static int add_format(struct perf_file *f, const char *system, const char *text, size_t len,
 		      struct err *err)
 {
-	const struct perfdata_format format = { .text = text, .len = len };
 	struct file_format *v = f->formats;
 	uint64_t id;
 
-	if (tracing_data__format_id(&format, &id))
+	if (!format_text__id(text, len, &id))
 		return 0; /* nothing can refer to it */
 	if (!(f->info.n_formats & (f->info.n_formats - 1)))
 		v = reallocarray(v, f->info.n_formats ? 2 * f->info.n_formats : 1, sizeof(*v));

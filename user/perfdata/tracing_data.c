@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Layout: tools/perf/util/trace-event-info.c and trace-event-read.c; nothing is aligned. */
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,27 +10,6 @@
 #include "perfdata/tracing_data.h"
 
 static const char magic[] = "\x17\x08\x44tracing0.6"; /* the last NUL is part of it */
-
-int tracing_data__format_id(const struct perfdata_format *f, uint64_t *ret)
-{
-	static const char key[] = "\nID: ";
-	const char *end = f->text + f->len;
-	const char *p = memmem(f->text, f->len, key, sizeof(key) - 1);
-	uint64_t id = 0;
-
-	if (!p)
-		return -EINVAL;
-	p += sizeof(key) - 1;
-	if (p == end || !isdigit((unsigned char)*p))
-		return -EINVAL;
-	for (; p < end && isdigit((unsigned char)*p); p++) {
-		id = id * 10 + (*p - '0');
-		if (id > UINT32_MAX)
-			return -EINVAL;
-	}
-	*ret = id;
-	return 0;
-}
 
 static int add_preamble(struct buf *b)
 {

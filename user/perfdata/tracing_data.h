@@ -12,7 +12,4 @@
 int tracing_data__encode(const struct perfdata_tracing *t, const struct perfdata_attr *attrs,
 			 size_t n_attrs, struct buf *b);
 
-/* Get the number in the "ID:" line, which equals attr.config. 0 or -EINVAL. */
-int tracing_data__format_id(const struct perfdata_format *f, uint64_t *ret);
-
 #endif
