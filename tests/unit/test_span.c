@@ -17,12 +17,16 @@ static void test_target(void **state)
 {
 	static const struct {
 		const char *when, *target;
+		bool outlives_task;
 	} cases[] = {
-		{ "a:b -> c:d by tid > 5ms", "a:b -> c:d by tid" },
-		{ "a:b->c:d by x.y , z>5ms", "a:b -> c:d by x.y, z" },
+		{ "a:b -> c:d by tid > 5ms", "a:b -> c:d by tid", false },
+		{ "a:b -> c:d by x, pid > 5ms", "a:b -> c:d by x, pid", false },
+		{ "a:b -> c:d by tid=x > 5ms", "a:b -> c:d by tid=x", false },
+		{ "a:b -> c:d by x=tid > 5ms", "a:b -> c:d by x=tid", true },
+		{ "a:b->c:d by x.y , z>5ms", "a:b -> c:d by x.y, z", true },
 		{ "  tracepoint:a:b -> c : d by rq = req, cpu nested > 1s",
-		  "a:b -> c:d by rq=req, cpu nested" },
-		{ "a:b -> a:c by k1,k2=k3,k4,k5 > 1ns", "a:b -> a:c by k1, k2=k3, k4, k5" },
+		  "a:b -> c:d by rq=req, cpu nested", true },
+		{ "a:b -> a:c by k1,k2=k3,k4,k5 > 1ns", "a:b -> a:c by k1, k2=k3, k4, k5", true },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -41,6 +45,7 @@ static void test_target(void **state)
 		assert_int_equal(span_target__parse(w.target, &t), 0);
 		again = span_target__format(&t);
 		assert_string_equal(again, w.target);
+		assert_int_equal(span_target__outlives_task(&t), cases[i].outlives_task);
 		when__free(&w);
 		source_text__free(src);
 	}

@@ -96,6 +96,15 @@ int span_target__parse(const char *text, struct span_target *ret)
 	return err;
 }
 
+bool span_target__outlives_task(const struct span_target *t)
+{
+	for (uint32_t i = 0; i < t->n_keys; i++) {
+		if (!strcmp(t->keys[i].start, "tid") || !strcmp(t->keys[i].start, "pid"))
+			return false;
+	}
+	return true;
+}
+
 #define ARROW " -> "
 #define BY    " by"
 #define START "start."

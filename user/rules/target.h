@@ -36,6 +36,9 @@ int span_target__parse(const char *text, struct span_target *ret);
 char *span_target__format_keys(const struct span_target *t);
 int span_target__parse_keys(const char *text, struct span_target *t);
 
+/* Can a span continue when the task that began it has ended? Not if the task is a key. */
+bool span_target__outlives_task(const struct span_target *t);
+
 /*
  * ---- spans between places in programs:
  * `uprobe:PATH:SYMBOL -> usdt:PATH:PROVIDER:PROBE by KEY[, KEY]` ----

@@ -166,16 +166,6 @@ static struct frbpf_probe_key make_span_key(const char *name, const char *other)
 	return k;
 }
 
-/* Can a span continue when the task that began it has ended? Not if the task is a key. */
-static bool outlives_task(const struct span_target *t)
-{
-	for (uint32_t i = 0; i < t->n_keys; i++) {
-		if (!strcmp(t->keys[i].start, "tid") || !strcmp(t->keys[i].start, "pid"))
-			return false;
-	}
-	return true;
-}
-
 static int set_up_probe_span(struct source *s, struct probe_span *p,
 			     const struct probe_span_target *t, const struct source_env *env)
 {
@@ -190,7 +180,7 @@ static int set_up_probe_span(struct source *s, struct probe_span *p,
 		skel->rodata->start_keys[i] = make_span_key(start, end);
 		skel->rodata->end_keys[i] = make_span_key(end, start);
 	}
-	bpf_program__set_autoload(skel->progs.due_rest, outlives_task(&t->keys));
+	bpf_program__set_autoload(skel->progs.due_rest, span_target__outlives_task(&t->keys));
 	bpf_map__set_autocreate(skel->maps.scratch, false);
 	err = bpf_map__set_max_entries(skel->maps.places, count_span_places(p));
 	err = err ?: source__prepare(s, skel->obj, env);

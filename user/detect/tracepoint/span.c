@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <string.h>
 
 #include "common/cleanup.h"
 #include "detect/engine/look.h"
@@ -40,16 +39,6 @@ static int set_span_keys(struct span_bpf *skel, const struct span_ends *e, struc
 	return code;
 }
 
-/* Can a span continue when the task that began it has ended? Not if the task is a key. */
-static bool span_outlives_task(const struct span_target *t)
-{
-	for (uint32_t i = 0; i < t->n_keys; i++) {
-		if (!strcmp(t->keys[i].start, "tid") || !strcmp(t->keys[i].start, "pid"))
-			return false;
-	}
-	return true;
-}
-
 static int set_span_ends(struct source *s, struct span_bpf *skel)
 {
 	struct span_ends e;
@@ -61,7 +50,8 @@ static int set_span_ends(struct source *s, struct span_bpf *skel)
 		skel->rodata->n_end_args = btf_trace__n_args(e.end);
 		skel->rodata->n_keys = e.target.n_keys;
 		skel->rodata->nested = e.target.nested;
-		bpf_program__set_autoload(skel->progs.due_rest, span_outlives_task(&e.target));
+		bpf_program__set_autoload(skel->progs.due_rest,
+					  span_target__outlives_task(&e.target));
 		skel->rodata->is_disturbed = tracepoint_info__disturbed(e.target.end);
 		tracepoint_info__own(e.end, &skel->bss->own_at);
 	}
