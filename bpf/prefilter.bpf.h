@@ -63,6 +63,10 @@ static __always_inline bool prefilter_takes_current(__u32 bank)
  * For an event that has passed, and whose subject is the task that runs and is in scope: is it
  * certainly suppressed? It is if the prefilter decides, and the cooldown of the rule was found to
  * last in this jiffy. Then it is counted here.
+ *
+ * is_known_to_cool() asks the same later, when the event has been copied and its condition
+ * evaluated. To ask here first took a hit of a tracepoint from 139 to 73 ns, that of a static probe
+ * from 119 to 89. Empty programs took 57 to 65.
  */
 static __always_inline bool prefilter_suppresses(__u32 bank)
 {

@@ -29,7 +29,8 @@ struct stall {
 
 /*
  * The tasks that reclaim now, each in one of a few buckets chosen by its thread id. Stalls are
- * rare, so cache misses are the main cost: a stall fits in one cache line.
+ * rare, so cache misses are the main cost: a stall fits in one cache line. A hash map touches its
+ * buckets, a free list and two elements: 636 ns a stall. This takes 275, empty programs 136.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
