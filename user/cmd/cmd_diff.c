@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/diff_report.h"
 #include "analyse/recordings.h"
 #include "cmd/cmd.h"
-#include "cmd/diff_report.h"
 #include "cmd/operand.h"
 #include "common/json_text.h"
 #include "common/log.h"

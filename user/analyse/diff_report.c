@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/diff_report.h"
+#include "analyse/diff_report.h"
 #include "common/cleanup.h"
 #include "common/json_text.h"
 #include "common/printable.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Prints the result of `frbpf diff`, as text and as JSON. */
-#ifndef FRBPF_CMD_DIFF_REPORT_H
-#define FRBPF_CMD_DIFF_REPORT_H
+#ifndef FRBPF_ANALYSE_DIFF_REPORT_H
+#define FRBPF_ANALYSE_DIFF_REPORT_H
 
 #include <jansson.h>
 #include <stdbool.h>
