@@ -9,7 +9,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "unwind.h"
+#include "unwind_bench.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What unwind.bpf.c and unwind.c share. */
-#ifndef FRBPF_BENCH_UNWIND_H
-#define FRBPF_BENCH_UNWIND_H
+/* What unwind_bench.bpf.c and unwind_bench.c share. */
+#ifndef FRBPF_UNWIND_BENCH_H
+#define FRBPF_UNWIND_BENCH_H
 
 #define UNWIND_FRAMES 24
 #define UNWIND_STEPS  20   /* of the search: a million rows */

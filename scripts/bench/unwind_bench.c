@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Measures one of the ways of unwind.bpf.c on a process that runs:
+ * Measures one of the ways of unwind_bench.bpf.c on a process that runs:
  *
  *	unwind OBJECT PID here|copy SECONDS
  *
@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "unwind.h"
+#include "unwind_bench.h"
 
 #define RSP 7
 #define RBP 6
