@@ -329,6 +329,7 @@ record_incident() { # NAME
 	run -0 frbpf show
 	same "show's second line" "${lines[1]}" "why: $verdict"
 	frbpf show --json | jq -e --arg v "$verdict" '.why.verdict == $v and .why.cause == "own-timer"'
+	frbpf show | grep -qF "next: $(frbpf show --json | jq -er .why.next)" || fail "$(frbpf show)"
 	run -0 frbpf ls --causes
 	[[ ${#lines[@]} == 1 && ${lines[0]} == *"1  lock: $verdict, last $name" ]] || fail "$output"
 	frbpf ls --causes --json | jq -e --arg n "$name" '.[0].incidents == [$n] and .[0].rule == "lock"'

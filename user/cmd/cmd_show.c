@@ -118,10 +118,14 @@ static void print_rule_suppressed(const json_t *m)
 
 static void print_next(const json_t *m)
 {
+	const char *next = str(json_object_get(m, "why"), "next");
 	const json_t *s = next_session(m);
 
+	if (next[0])
+		printf("next: %s\n", next);
 	if (s)
-		printf("next: perf script -i %s | less +/frbpf:trigger\n", str(s, "file"));
+		printf("%s perf script -i %s | less +/frbpf:trigger\n", next[0] ? "  or:" : "next:",
+		       str(s, "file"));
 }
 
 static void print_incident(const json_t *m)
