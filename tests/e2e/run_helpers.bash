@@ -122,6 +122,6 @@ need_bpftool() {
 }
 
 # Directories of sessions come with the rings.
-recording() { # FOLDER
-	[[ -d $1/session-cpu && -d $1/session-sched ]]
+recording() { # DIRECTORY: with -a, evidence is recorded
+	[[ -d $1/session-cpu && (-d $1/session-sched || -d $1/session-evidence) ]]
 }
