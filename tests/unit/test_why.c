@@ -14,6 +14,7 @@
 #include "analyse/why/sched_events.h"
 #include "analyse/why/why_impl.h"
 #include "analyse/why/why_incident.h"
+#include "analyse/why/why_phrase.h"
 #include "analyse/why/why_text.h"
 
 #define MS	1000000ULL
@@ -100,7 +101,7 @@ static void node_says(const struct why *w, const struct why_node *n, const char 
 	struct buf b = { 0 };
 
 	assert_int_equal(buf__printf(&b, "%dms ", (int)(n->ns / MS)), 0);
-	assert_int_equal(why_verdict__phrase(&b, w, n, as_ms), 0);
+	assert_int_equal(why_phrase__add(&b, w, n, as_ms), 0);
 	assert_string_equal(b.data, want);
 	buf__free(&b);
 }
@@ -403,7 +404,7 @@ static void test_worker_in_a_chain(void **state)
 	assert_non_null(n);
 	n = n->child;
 	assert_non_null(n);
-	assert_int_equal(why_verdict__phrase(&b, w, n, as_ms), 0);
+	assert_int_equal(why_phrase__add(&b, w, n, as_ms), 0);
 	assert_string_equal(b.data, "computed, on behalf of dd/3");
 	buf__free(&b);
 	why__free(w);
@@ -765,7 +766,7 @@ static void test_what_to_record(void **state)
 		n->key.type = WHY_UNKNOWN;
 		n->key.missing = m;
 		assert_true(record && strlen(record) > 10);
-		assert_int_equal(why_verdict__phrase(&b, w, n, as_ms), 0);
+		assert_int_equal(why_phrase__add(&b, w, n, as_ms), 0);
 		assert_non_null(strstr(b.data, record));
 		buf__free(&b);
 		why__free(w);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "analyse/why/why_phrase.h"
 #include "analyse/why/why_text.h"
 #include "common/json_text.h"
 #include "common/printable.h"
@@ -47,7 +48,7 @@ static int add_tree_functions(struct tree_text *t, const struct why_node *n)
 	for (size_t i = 0; i < WHY_FUNCTIONS && n->functions[i].name && !err; i++) {
 		err = buf__printf(t->b, "%s%.0f %% in ", i ? ", " : " ",
 				  100.0 * n->functions[i].samples / n->samples)
-			      ?: why_verdict__add_function(t->b, &n->functions[i]);
+			      ?: why_phrase__add_function(t->b, &n->functions[i]);
 	}
 	return err;
 }
@@ -65,8 +66,8 @@ static int add_tree_node(struct tree_text *t, const struct why_node *n, int dept
 		err = add_first_time(t, n);
 	err = err ?: buf__printf(t->b, "%*s", 2 * depth, "");
 	if (!err && parent && parent->key.tid != n->key.tid)
-		err = buf__printf(t->b, "%s ", why_verdict__name(t->w, n->key.tid, name));
-	err = err ?: why_verdict__phrase(t->b, t->w, n, t->duration);
+		err = buf__printf(t->b, "%s ", why_phrase__name(t->w, n->key.tid, name));
+	err = err ?: why_phrase__add(t->b, t->w, n, t->duration);
 	if (!err && n->times > 1)
 		err = buf__printf(t->b, ", %u times", n->times);
 	if (!err && t->verbose && n->key.type == WHY_RAN && n->samples)

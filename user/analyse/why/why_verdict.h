@@ -53,21 +53,10 @@ int why_verdict__make(struct why_verdict *v, const struct why *w, why_duration_f
 void why_verdict__free(struct why_verdict *v);
 
 const char *why_cause__word(enum why_cause c);
+/* Append the reason, and what would have recorded it. 0 or -ENOMEM. */
+int why_missing__add(struct buf *b, enum why_missing m);
 /* "record -e sched:sched_waking -g of all tasks (-a)" */
 const char *why_missing__record(enum why_missing m);
 const char *why_missing__word(enum why_missing m);
-
-/* "postgres/1234", printable. Returns @buf. */
-const char *why_verdict__name(const struct why *w, uint32_t tid, char buf[static VERDICT_NAME]);
-/* Append "main (clone)": where it ran, demangled and printable. 0 or -ENOMEM. */
-int why_verdict__add_function(struct buf *b, const struct why_function *f);
-/* For a WHY_QUEUED: append which CPU it left because that went off line, if any. 0 or -ENOMEM. */
-int why_verdict__add_left(struct buf *b, const struct why_node *n);
-/*
- * Append what happened in @n, without what its waker did: "waited for a futex in f, until woken by
- * x/12". 0 or -ENOMEM.
- */
-int why_verdict__phrase(struct buf *b, const struct why *w, const struct why_node *n,
-			why_duration_fn duration);
 
 #endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The words of frbpf why for what one node of its tree says. */
+#ifndef FRBPF_ANALYSE_WHY_WHY_PHRASE_H
+#define FRBPF_ANALYSE_WHY_WHY_PHRASE_H
+
+#include "analyse/why/why_verdict.h"
+
+/* "postgres/1234", printable. Returns @buf. */
+const char *why_phrase__name(const struct why *w, uint32_t tid, char buf[static VERDICT_NAME]);
+/* Append "main (clone)": where it ran, demangled and printable. 0 or -ENOMEM. */
+int why_phrase__add_function(struct buf *b, const struct why_function *f);
+/* For a WHY_QUEUED: append which CPU it left because that went off line, if any. 0 or -ENOMEM. */
+int why_phrase__add_left(struct buf *b, const struct why_node *n);
+/*
+ * Append what happened in @n, without what its waker did: "waited for a futex in f, until woken by
+ * x/12". 0 or -ENOMEM.
+ */
+int why_phrase__add(struct buf *b, const struct why *w, const struct why_node *n,
+		    why_duration_fn duration);
+
+#endif
