@@ -50,5 +50,5 @@ teardown() {
 	grep -q 'dport=9 .*oldstate=TCP_CLOSE newstate=TCP_SYN_SENT' "$perf_out" || fail "$(cat "$perf_out")"
 	frbpf show "$name" >"$BATS_TEST_TMPDIR/shown"
 	grep -q 'peer.*127\.0\.0\.1' "$BATS_TEST_TMPDIR/shown" || fail "$(cat "$BATS_TEST_TMPDIR/shown")"
-	grep -q '^next:.*session-sockets' "$BATS_TEST_TMPDIR/shown" || fail "$(cat "$BATS_TEST_TMPDIR/shown")"
+	grep -q 'perf script -i .*session-sockets' "$BATS_TEST_TMPDIR/shown" || fail "$(cat "$BATS_TEST_TMPDIR/shown")"
 }

@@ -550,6 +550,12 @@ static void test_next_of_time_on_a_cpu(void **state)
 	next_is(w, (struct why_question){ 0 },
 		"record -e cpu-clock -F 99 -g for the functions that dd/1 runs");
 
+	w = story_computes(); /* between two samples */
+	w->events.samples = true;
+	switches(w, 40, 1, SUBJECT, HOG, true);
+	next_is(w, (struct why_question){ 0 },
+		"for the functions that ?/1 runs: a higher -F, no sample fell into this time");
+
 	w = story_computes();
 	happens(w, 10, SCHED_IRQ, 1, SUBJECT, 0)->arg = 24;
 	happens(w, 29, SCHED_IRQ_END, 1, SUBJECT, 0)->arg = 24;

@@ -9,22 +9,27 @@
 
 /* What to look at next for each cause, and the events that this needs */
 struct next_row {
-	bool given;	      /* false: no event is needed */
-	enum sched_kind kind; /* some dump must have this event in the interval */
-	const char *text;     /* words in braces are replaced, see next_words */
-	const char *without;  /* if no dump has that event */
+	bool given;	       /* false: no event is needed */
+	enum sched_kind kind;  /* some dump must have this event in the interval */
+	const char *text;      /* words in braces are replaced, see next_words */
+	const char *without;   /* if no dump has that event */
+	const char *elsewhere; /* if CPU time was sampled, at other times only; NULL: as without */
 };
 
 #define SAMPLES_LINE "record -e cpu-clock -F 99 -g"
+/* The dump has samples, and the interval fell between two of them */
+#define MORE_SAMPLES                                                                               \
+	"for the functions that {culprit} runs: a higher -F, no sample fell into this time"
 
 static const struct next_row next_rows[CAUSE_KINDS] = {
 	[CAUSE_UNKNOWN] = { false, 0, "{record}", NULL },
 	[CAUSE_COMPUTED] = { true, SCHED_SAMPLE, "perf report -i {file} --tid {tid} --time {span}",
-			     SAMPLES_LINE " for the functions that {culprit} runs" },
+			     SAMPLES_LINE " for the functions that {culprit} runs", MORE_SAMPLES },
 	[CAUSE_INTERRUPT] = { false, 0, "{interrupt}", NULL },
 	[CAUSE_CPU] = { true, SCHED_SAMPLE,
 			"chrt -p {tid}; perf report -i {file} --tid {tid} --time {span}",
-			"chrt -p {tid}; " SAMPLES_LINE " for the functions that {culprit} runs" },
+			"chrt -p {tid}; " SAMPLES_LINE " for the functions that {culprit} runs",
+			"chrt -p {tid}; " MORE_SAMPLES },
 	[CAUSE_CPU_MANY] = { true, SCHED_SWITCH, "perf script -i {file} -C {cpu} --time {span}",
 			     "who runs on CPU {cpu}" },
 	[CAUSE_QUOTA] = { false, 0, "{cpu.limit}", NULL },
@@ -224,7 +229,7 @@ int why_next__add(struct buf *b, const struct why *w, const struct why_verdict *
 	int err;
 
 	if (row->given && !find_next_file(w, row->kind, &c.file))
-		text = row->without;
+		text = row->elsewhere && why__events(w)->samples ? row->elsewhere : row->without;
 	err = add_next_text(b, text, &c);
 	if (!err && b->data)
 		make_printable(b->data);
