@@ -209,11 +209,21 @@ static __always_inline void stay_begin(struct task_struct *task, __u64 now, bool
 		(n_) <= (most_);                                                                   \
 	})
 
-__u64 frozen_at; /* ns: the last freeze, set by the daemon when the rings do not change any more */
+/*
+ * ns: a freeze whose tasks are not listed yet, set by the daemon when the rings do not change any
+ * more; 0: none
+ */
+__u64 frozen_at;
+
+static __always_inline bool spans_freeze(__u64 begin, __u64 end)
+{
+	return begin < frozen_at && end >= frozen_at;
+}
 
 /*
- * The rings do not have this sleep, which lasted at the freeze: they were paused when it ended, or
- * they had been copied. Keep it for ot_asleep().
+ * The rings do not have this sleep, which may have lasted at the freeze: they were paused when it
+ * ended, or they had been copied. Keep it for ot_asleep(). A sleep that did last at the freeze is
+ * not replaced by one that began later.
  */
 static __always_inline void stay_keep(struct stay *s, const struct frbpf_off_cpu *r,
 				      __u64 kernel_bytes, __u64 begin, __u64 now)
@@ -259,7 +269,7 @@ static __always_inline void stay_write(void *ctx, struct task_struct *task, stru
 	size = FRBPF_OFF_CPU_HEAD + kernel_bytes + user_bytes;
 	if (AT_MOST(size, sizeof(*r)))
 		err = bpf_perf_event_output(ctx, &out, BPF_F_CURRENT_CPU, r, size);
-	if (err || (begin < frozen_at && now >= frozen_at))
+	if (spans_freeze(begin, now) || (err && !spans_freeze(s->kept.begin, s->kept.end)))
 		stay_keep(s, r, kernel_bytes, begin, now);
 }
 

@@ -251,11 +251,14 @@ void feed__frozen(struct feed *f, uint64_t time)
 int feed__asleep(struct feed *f, uint64_t time, struct buf *ret)
 {
 	struct off_cpu_time_bpf *skel = f->of[FEED_STAYS].skel ?: f->of[FEED_OFF_CPU].skel;
+	int err;
 
 	if (!skel)
 		return 0;
 	skel->bss->asleep_at = time;
-	return source__iterate_into(skel->progs.ot_asleep, ret, FEED_ASLEEP_BYTES);
+	err = source__iterate_into(skel->progs.ot_asleep, ret, FEED_ASLEEP_BYTES);
+	feed__frozen(f, 0);
+	return err;
 }
 
 const char *feed__lacking(const struct feed *f)

@@ -68,7 +68,7 @@ int feed__mark(struct feed *f, const pid_t *tids, size_t n, size_t *ret_new);
 
 /*
  * The rings were frozen at @time, ns: a sleep that ends later and began before is kept for
- * feed__asleep(), as they do not have it. For real-time threads.
+ * feed__asleep(), as they do not have it, until that was called. For real-time threads.
  */
 void feed__frozen(struct feed *f, uint64_t time);
 
