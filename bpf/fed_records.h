@@ -47,6 +47,7 @@ _Static_assert(sizeof(struct frbpf_lock_wait) == 52, "as in the format of frbpf:
 _Static_assert((sizeof(struct frbpf_lock_wait) + 4) % 8 == 0, "the kernel does not pad it");
 
 #define FRBPF_INTERRUPT_SEVERAL 0xffffffffU
+#define FRBPF_HANDLER_LEN	24 /* bytes, with the NUL; longer names are cut */
 
 /* Written when a long interrupt or softirq ends, or when short ones have added up. */
 struct frbpf_interrupt {
@@ -55,9 +56,10 @@ struct frbpf_interrupt {
 	__u32 number; /* line of the interrupt, or vector; FRBPF_INTERRUPT_SEVERAL: several lines */
 	__u32 soft;   /* 1: a softirq */
 	__u32 times;  /* number of them */
+	char name[FRBPF_HANDLER_LEN]; /* of the handler; "": a softirq, or several handlers */
 } __attribute__((packed));
 
-_Static_assert(sizeof(struct frbpf_interrupt) == 28, "as in the format of frbpf:interrupt");
+_Static_assert(sizeof(struct frbpf_interrupt) == 52, "as in the format of frbpf:interrupt");
 _Static_assert((sizeof(struct frbpf_interrupt) + 4) % 8 == 0, "the kernel does not pad it");
 
 /* Frames of a time off CPU: innermost first, kernel before user. perf record --off-cpu has 32. */

@@ -28,6 +28,7 @@ _Static_assert(LINES < N_SUMS, "room for all sums");
 /* Sum of short ones, since the first of them began */
 struct sum {
 	__u64 since, ns;
+	__u64 name; /* address of the handler's name; 0: softirqs, or several names */
 	__u32 times, number;
 };
 
@@ -46,16 +47,19 @@ struct {
 	__type(value, struct of_cpu);
 } cpus SEC(".maps");
 
-static __always_inline void interrupt_write(void *ctx, bool soft, __u32 number, __u64 ns,
-					    __u32 times)
+/* @name: the address of the handler's name; 0: a softirq, or several names */
+static __always_inline void interrupt_write(void *ctx, bool soft, __u32 number, __u64 name,
+					    __u64 ns, __u32 times)
 {
 	struct frbpf_interrupt i = { .ns = ns, .number = number, .soft = soft, .times = times };
 
+	if (name)
+		bpf_probe_read_kernel_str(i.name, sizeof(i.name), (void *)name);
 	record_write(ctx, &i, sizeof(i));
 }
 
-static __always_inline void sum_add(void *ctx, struct sum *s, bool soft, __u32 number, __u64 begun,
-				    __u64 now)
+static __always_inline void sum_add(void *ctx, struct sum *s, bool soft, __u32 number, __u64 name,
+				    __u64 begun, __u64 now)
 {
 	__u64 all;
 
@@ -63,9 +67,12 @@ static __always_inline void sum_add(void *ctx, struct sum *s, bool soft, __u32 n
 		s->since = begun;
 		s->ns = s->times = 0;
 		s->number = number;
+		s->name = name;
 	}
 	if (s->number != number)
 		s->number = FRBPF_INTERRUPT_SEVERAL;
+	if (s->name != name)
+		s->name = 0;
 	s->ns += now - begun;
 	s->times++;
 	all = now - s->since;
@@ -73,7 +80,7 @@ static __always_inline void sum_add(void *ctx, struct sum *s, bool soft, __u32 n
 		return;
 	s->since = NO_TIME;
 	if (s->ns >= all / SUM_SHARE)
-		interrupt_write(ctx, soft, s->number, s->ns, s->times);
+		interrupt_write(ctx, soft, s->number, s->name, s->ns, s->times);
 }
 
 static __always_inline int interrupt_begin(bool soft)
@@ -86,7 +93,7 @@ static __always_inline int interrupt_begin(bool soft)
 	return 0;
 }
 
-static __always_inline int interrupt_end(void *ctx, bool soft, __u32 number)
+static __always_inline int interrupt_end(void *ctx, bool soft, __u32 number, __u64 name)
 {
 	__u32 zero = 0, sum = soft ? number : LINES;
 	struct of_cpu *c = bpf_map_lookup_elem(&cpus, &zero);
@@ -101,9 +108,9 @@ static __always_inline int interrupt_end(void *ctx, bool soft, __u32 number)
 	if (begun == NO_TIME || (__s64)(now - begun) < 0)
 		return 0;
 	if (now - begun >= LEAST_NS)
-		interrupt_write(ctx, soft, number, now - begun, 1);
+		interrupt_write(ctx, soft, number, name, now - begun, 1);
 	else
-		sum_add(ctx, &c->sums[sum & (N_SUMS - 1)], soft, number, begun, now);
+		sum_add(ctx, &c->sums[sum & (N_SUMS - 1)], soft, number, name, begun, now);
 	return 0;
 }
 
@@ -116,7 +123,7 @@ int BPF_PROG(in_irq_begin, int irq, struct irqaction *action)
 SEC("tp_btf/irq_handler_exit")
 int BPF_PROG(in_irq_end, int irq, struct irqaction *action, int ret)
 {
-	return interrupt_end(ctx, false, irq);
+	return interrupt_end(ctx, false, irq, (__u64)action->name);
 }
 
 SEC("tp_btf/softirq_entry")
@@ -128,5 +135,5 @@ int BPF_PROG(in_softirq_begin, unsigned int vec)
 SEC("tp_btf/softirq_exit")
 int BPF_PROG(in_softirq_end, unsigned int vec)
 {
-	return interrupt_end(ctx, true, vec);
+	return interrupt_end(ctx, true, vec, 0);
 }

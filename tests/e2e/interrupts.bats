@@ -109,3 +109,24 @@ perf_sees_interrupts() {
 	same "warnings" "$(grep -c "'softirq' has no subject" <<<"$output")" 2
 	[[ $output != *"'hardirq' has no subject"* ]]
 }
+
+# Records of single interrupts: sets $irqs to "36 virtio1-req.0" ...
+has_irqs() {
+	dd if=/dev/zero of="$BATS_TEST_TMPDIR/file" bs=256k count=50 oflag=direct status=none || true
+	irqs=$(events "$(frbpf dump)" frbpf:interrupt | sed -nE 's/.*\tirq=([0-9]+)( name=(.*))? ns=[0-9]+ times=1$/\1 \3/p' | sort -u)
+	[[ $irqs ]]
+}
+
+@test "an interrupt in the evidence has the name that its handler has in /proc/interrupts" {
+	keep_cpus_awake
+	perf_sees_interrupts || skip "perf sees no hard interrupts here"
+	printf '[session-evidence]\nrun = evidence -m 4M\n[rule-none]\nwhen = app:none\n' >"$RULES"
+	frbpf_load
+	wait_until 20 has_irqs || skip "no interrupt takes 10 microseconds here"
+	while read -r irq handler; do
+		[[ $handler ]] || fail "IRQ $irq has no name: $irqs"
+		grep -E "^ *$irq:" /proc/interrupts | grep -qF " $handler" || fail "$irq $handler: $(grep -E "^ *$irq:" /proc/interrupts)"
+	done <<<"$irqs"
+	run -0 events "$(frbpf dump)" frbpf:interrupt
+	[[ $output != *softirq=+([0-9])" name="* ]] || fail "a softirq has a name: $output"
+}

@@ -169,6 +169,11 @@ static void on_interrupt(const struct perf_event_header *h, void *arg)
 	assert_true(r.i.times >= 1);
 	if (r.i.times == 1)
 		assert_true(r.i.ns >= 10000);
+	assert_true(memchr(r.i.name, '\0', sizeof(r.i.name)));
+	if (r.i.soft)
+		assert_string_equal(r.i.name, "");
+	else if (r.i.times == 1)
+		assert_string_not_equal(r.i.name, "");
 	if (!r.i.soft || r.i.number != NET_RX)
 		return;
 	got->sums += r.i.times > 1;

@@ -965,6 +965,87 @@ static void test_interrupted_queue(void **state)
 	why__free(w);
 }
 
+/* The event has this handler. */
+static void handled_by(struct why *w, struct sched_event *e, const char *name)
+{
+	struct sched_events *events = &w->events;
+
+	events->handlers = reallocarray(events->handlers, events->n_handlers + 1, SCHED_HANDLER);
+	assert_non_null(events->handlers);
+	snprintf(events->handlers[events->n_handlers], SCHED_HANDLER, "%s", name);
+	e->handler = ++events->n_handlers;
+}
+
+/* The member "handler" of node @i of the first level */
+static void has_handler_in_json(const struct why *w, size_t i, const char *want)
+{
+	struct why_verdict v = { 0 };
+	json_t *j, *node;
+
+	assert_int_equal(why_verdict__make(&v, w, as_ms), 0);
+	j = why_json__new(w, &v);
+	node = json_array_get(json_object_get(json_object_get(j, "tree"), "causes"), i);
+	assert_int_equal(json_integer_value(json_object_get(node, "irq")), 24);
+	node = json_object_get(node, "handler");
+	assert_true(want ? json_is_string(node) : json_is_null(node));
+	if (want)
+		assert_string_equal(json_string_value(node), want);
+	json_decref(j);
+	why_verdict__free(&v);
+}
+
+/* Handlers that share a line are told apart; a name cannot break a terminal. */
+static void test_handlers_of_irqs(void **state)
+{
+	static const char *const names[] = { "virtio0", "\033[2Jeth0", NULL, "virtio0" };
+	struct why *w = story_computes();
+	struct why_verdict v = { 0 };
+
+	for (int i = 0; i < 4; i++) {
+		struct sched_event *e = happens(w, 11 + 3 * i, SCHED_IRQ, 1, SUBJECT, 0);
+
+		e->arg = 24;
+		if (names[i])
+			handled_by(w, e, names[i]);
+		if (i == 3) /* the same, not another name */
+			e->handler = 1;
+		happens(w, (i == 2 ? 12 : 13) + 3 * i, SCHED_IRQ_END, 1, SUBJECT, 0)->arg = 24;
+	}
+	switches(w, 40, 1, SUBJECT, HOG, true);
+	asked(w, (struct why_question){ 0 }, 11, 23);
+	says(w, 0, "5ms computed");
+	says(w, 1, "4ms was interrupted by IRQ 24 (virtio0)");
+	says(w, 2, "2ms was interrupted by IRQ 24 (?[2Jeth0)");
+	says(w, 3, "1ms was interrupted by IRQ 24");
+	has_handler_in_json(w, 1, "virtio0");
+	has_handler_in_json(w, 2, "\033[2Jeth0");
+	has_handler_in_json(w, 3, NULL);
+	why__free(w);
+
+	w = waits_while_interrupted(0); /* of frbpf:interrupt, and in the verdict */
+	w->events.n = 2;
+	for (int i = 0; i < 2; i++) {
+		struct sched_event *e = happens(w, 29, SCHED_INTERRUPT, 1, 0, 0);
+
+		e->value = (i ? 2 : 18) * MS;
+		e->arg = i ? UINT32_MAX : 24;
+		e->prio = 0;
+		if (!i)
+			handled_by(w, e, "nvme0q1");
+	}
+	w->events.v[3].time = 31 * MS;
+	switches(w, 31, 1, 0, SUBJECT, false);
+	switches(w, 40, 1, SUBJECT, 0, true);
+	asked(w, (struct why_question){ .quota = WHY_QUOTA_NONE }, 10, 31);
+	says(w, 0, "18ms waited for CPU 1, which was interrupted by IRQ 24 (nvme0q1)");
+	says(w, 1, "2ms waited for CPU 1, which was interrupted by several IRQs");
+	assert_int_equal(why_verdict__make(&v, w, as_ms), 0);
+	assert_string_equal(v.text.data, "86 % of 21ms: ?/1 waited for CPU 1, which was "
+					 "interrupted by IRQ 24 (nvme0q1)");
+	why_verdict__free(&v);
+	why__free(w);
+}
+
 /* A CPU that is busy with an interrupt does not idle: that is no sign of a quota. */
 static void test_interrupted_idle_cpu(void **state)
 {
@@ -1133,6 +1214,7 @@ int main(void)
 		cmocka_unit_test(test_requeued_request_of_its_own),
 		cmocka_unit_test(test_interrupted_queue),
 		cmocka_unit_test(test_interrupted_idle_cpu),
+		cmocka_unit_test(test_handlers_of_irqs),
 		cmocka_unit_test(test_compaction),
 		cmocka_unit_test(test_served_on_behalf),
 		cmocka_unit_test(test_peer),

@@ -165,12 +165,17 @@ static void test_perf_all_markers(void **state)
 		"frbpf:begin: rule=r comm=c pid=4242 tid=4243",
 		"frbpf:gap: cpu=1 lost=7 start=99.000000001 end=100.500000000",
 		"frbpf:lock_wait: posix lock=0x1234 owner=4242 owner_comm=c spun_ns=5",
-		"frbpf:interrupt: softirq=3 ns=12345 times=7", NULL
+		"frbpf:interrupt: softirq=3 ns=12345 times=7",
+		"frbpf:interrupt: irq=24 name=virtio1-output.0 ns=12346 times=1",
+		NULL
 	};
 	static const struct frbpf_lock_wait lock = {
 		{ .type = 65531, .pid = PID }, 0x1234, 5, FRBPF_LOCK_POSIX, 0, "c", PID
 	};
-	static const struct frbpf_interrupt interrupt = { { .type = 65530 }, 12345, 3, 1, 7 };
+	static const struct frbpf_interrupt interrupts[] = {
+		{ { .type = 65530 }, 12345, 3, 1, 7, "" },
+		{ { .type = 65530 }, 12346, 24, 0, 1, "virtio1-output.0" },
+	};
 	static const struct marker_begin begin = { "r", "c", PID, PID + 1 };
 	static const struct marker_gap gap = { 99000000001ULL, 100500000000ULL, 7, 1 };
 	struct fixture *x = *state;
@@ -193,7 +198,8 @@ static void test_perf_all_markers(void **state)
 	assert_int_equal(marker__encode_gap(&raw, &gap), 0);
 	add_marker(&b, MARKER_GAP, 0, 1, raw.data, raw.len);
 	add_marker(&b, MARKER_LOCK_WAIT, PID, 0, &lock, sizeof(lock));
-	add_marker(&b, MARKER_INTERRUPT, 0, 0, &interrupt, sizeof(interrupt));
+	for (int i = 0; i < 2; i++)
+		add_marker(&b, MARKER_INTERRUPT, 0, 0, &interrupts[i], sizeof(interrupts[i]));
 	write_records(x, w, &b);
 	assert_int_equal(perfdata__finish(w, &x->features, &x->err), 0);
 	assert_int_equal(perfdata__publish(w, "perf.data", &size, &x->err), 0);

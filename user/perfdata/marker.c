@@ -161,10 +161,12 @@ static const char interrupt_format[] =
 			      "\tfield:u32 number;\toffset:16;\tsize:4;\tsigned:0;\n"
 			      "\tfield:u32 soft;\toffset:20;\tsize:4;\tsigned:0;\n"
 			      "\tfield:u32 times;\toffset:24;\tsize:4;\tsigned:0;\n"
+			      "\tfield:char name[24];\toffset:28;\tsize:24;\tsigned:0;\n"
 			      "\n"
-			      "print fmt: \"%s=%d ns=%llu times=%u\", REC->soft ? \"softirq\" : "
-			      "\"irq\", "
-			      "REC->number, REC->ns, REC->times\n";
+			      "print fmt: \"%s=%d%s%s ns=%llu times=%u\", "
+			      "REC->soft ? \"softirq\" : \"irq\", REC->number, "
+			      "REC->name[0] ? \" name=\" : \"\", REC->name, "
+			      "REC->ns, REC->times\n";
 
 #define MARKER_ATTR(type_id)                                                                       \
 	{                                                                                          \

@@ -10,13 +10,14 @@
 #include "common/cleanup.h"
 #include "common/format_field.h"
 
-#define FILES_MAX 256
+#define FILES_MAX    256
+#define HANDLERS_MAX 1024 /* further names are not kept: a machine has fewer */
 
 /* Maps fields of a tracepoint to those of an event; NULL: it has none. */
 struct sched_layout {
 	const char *name;
 	const char *other, *arg, *value;
-	const char *prio, *other_prio, *comm, *other_comm;
+	const char *prio, *other_prio, *comm, *other_comm, *handler;
 };
 
 static const struct sched_layout layouts[SCHED_KINDS] = {
@@ -31,7 +32,7 @@ static const struct sched_layout layouts[SCHED_KINDS] = {
 	[SCHED_MIGRATE] = { "sched:sched_migrate_task", "pid", "dest_cpu", NULL, NULL, "prio", NULL,
 			    "comm" },
 	[SCHED_SIGNAL] = { "signal:signal_generate", "pid", "sig", NULL, NULL, NULL, NULL, "comm" },
-	[SCHED_IRQ] = { "irq:irq_handler_entry", NULL, "irq" },
+	[SCHED_IRQ] = { "irq:irq_handler_entry", NULL, "irq", .handler = "name" },
 	[SCHED_IRQ_END] = { "irq:irq_handler_exit", NULL, "irq" },
 	[SCHED_SOFTIRQ] = { "irq:softirq_entry", NULL, "vec" },
 	[SCHED_SOFTIRQ_END] = { "irq:softirq_exit", NULL, "vec" },
@@ -49,14 +50,14 @@ static const struct sched_layout layouts[SCHED_KINDS] = {
 	[SCHED_LOCK] = { "frbpf:lock_wait", "owner", "what", "lock", "spun_ns", "own_owner", NULL,
 			 "owner_comm" },
 	[SCHED_CPUHP] = { "cpuhp:cpuhp_enter", NULL, "cpu", "idx", "target" },
-	[SCHED_INTERRUPT] = { "frbpf:interrupt", NULL, "number", "ns", "soft" },
+	[SCHED_INTERRUPT] = { "frbpf:interrupt", NULL, "number", "ns", "soft", .handler = "name" },
 };
 
 /* Offsets of the fields in an event of one file */
 struct sched_fields {
 	enum sched_kind kind;
 	struct format_field current, flags, prev, other, arg, value, prio, other_prio, comm,
-		other_comm;
+		other_comm, handler;
 	struct format_field gap_start;
 };
 
@@ -145,6 +146,7 @@ static void fields_find(struct events_adding *a, const struct file_event *fe,
 	field_find(f, l->other_prio, &ret->other_prio);
 	field_find(f, l->comm, &ret->comm);
 	field_find(f, l->other_comm, &ret->other_comm);
+	field_find(f, l->handler, &ret->handler);
 	/* common_pid is the same, also in a container, but prev_pid is exact */
 	if (kind == SCHED_SWITCH)
 		field_find(f, "prev_pid", &ret->current);
@@ -205,6 +207,29 @@ static int event_tasks(struct events_adding *a, const struct sched_fields *f,
 	task_name(t, &f->other_comm, s);
 	if (f->other_prio.size && ev->kind != SCHED_LOCK)
 		t->prio = ev->other_prio;
+	return 0;
+}
+
+/* Note the name of the handler. 0 or -ENOMEM. */
+static int event_handler(struct sched_events *e, const struct sched_fields *f,
+			 const struct sample *s, struct sched_event *ev)
+{
+	char name[SCHED_HANDLER] = "";
+	size_t i = 0;
+
+	if (!f->handler.size || !s->raw ||
+	    !format_field__text(&f->handler, s->raw, s->raw_size, name, sizeof(name)) || !name[0])
+		return 0;
+	while (i < e->n_handlers && strcmp(e->handlers[i], name))
+		i++;
+	if (i == HANDLERS_MAX)
+		return 0;
+	if (i == e->n_handlers) {
+		if (!ARRAY_HAS_ROOM(e->handlers, e->n_handlers, e->handlers_cap, 16))
+			return -ENOMEM;
+		memcpy(e->handlers[e->n_handlers++], name, sizeof(name));
+	}
+	ev->handler = i + 1;
 	return 0;
 }
 
@@ -307,7 +332,9 @@ static int sample_add(struct events_adding *a, const struct sample *s)
 	*to = ev;
 	if (ev.kind == SCHED_GAP)
 		return 0;
-	return event_tasks(a, f, s, to) ? sched_out_of_memory(a->err) : 0;
+	if (event_handler(a->e, f, s, to) || event_tasks(a, f, s, to))
+		return sched_out_of_memory(a->err);
+	return 0;
 }
 
 /* Add a gap if records were lost since the last sample. */
@@ -410,6 +437,11 @@ size_t sched_events__at(const struct sched_events *e, uint64_t time)
 	return LOWER_BOUND(i, e->n, e->v[i].time < time);
 }
 
+const char *sched_events__handler(const struct sched_events *e, const struct sched_event *ev)
+{
+	return ev->handler ? e->handlers[ev->handler - 1] : NULL;
+}
+
 struct sched_task *sched_events__task(const struct sched_events *e, uint32_t tid)
 {
 	return sched_tasks__find(e->tasks, tid);
@@ -425,6 +457,7 @@ void sched_events__free(struct sched_events *e)
 	for (size_t i = 0; i < e->n_files; i++)
 		free(e->files[i]);
 	free(e->files);
+	free(e->handlers);
 	free(e->v);
 	sched_tasks__free(e->tasks);
 	*e = (struct sched_events){ 0 };

@@ -14,6 +14,7 @@
 #include "common/err.h"
 
 #define SCHED_COMM    16    /* bytes */
+#define SCHED_HANDLER 24    /* bytes of the name of an interrupt's handler, with the NUL */
 #define SCHED_CPU_MAX 65536 /* no machine has more */
 
 enum sched_kind {
@@ -69,7 +70,8 @@ struct sched_event {
 	uint8_t kind;  /* enum sched_kind */
 	uint8_t flags; /* common_flags */
 	bool has_stack;
-	uint32_t stack; /* index into stack_notes; 0: none */
+	uint16_t handler; /* SCHED_IRQ, SCHED_INTERRUPT: 1 + index in handlers; 0: unknown */
+	uint32_t stack;	  /* index into stack_notes; 0: none */
 };
 
 /* A task that some event names */
@@ -93,7 +95,9 @@ struct sched_events {
 	bool stays;		       /* some file has offcpu-time: stacks of waits, not of all */
 	/* ns; switches are complete from begin on; nothing is recorded after end */
 	uint64_t begin, end;
-	struct sched_tasks *tasks; /* owned */
+	struct sched_tasks *tasks;	 /* owned */
+	char (*handlers)[SCHED_HANDLER]; /* names of handlers of interrupts, each once; owned */
+	size_t n_handlers, handlers_cap;
 };
 
 /* Add a recording. 0; -EINVAL, -ENOMEM or errno of the read, message in @err. */
@@ -107,6 +111,8 @@ void sched_events__free(struct sched_events *e);
  */
 struct sched_task *sched_events__task(const struct sched_events *e, uint32_t tid);
 struct sched_task *sched_events__own_task(const struct sched_events *e, uint32_t own_tid);
+/* The name of the handler of an interrupt, not always printable. NULL: unknown. */
+const char *sched_events__handler(const struct sched_events *e, const struct sched_event *ev);
 /* "sched:sched_switch" ... */
 const char *sched_kind__name(enum sched_kind kind);
 

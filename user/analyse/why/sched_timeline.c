@@ -294,7 +294,10 @@ static int feed_irq(struct sched_timeline *t, const struct sched_event *e)
 	struct irq_run r = *open;
 
 	if (e->kind == SCHED_IRQ || e->kind == SCHED_SOFTIRQ) {
-		*open = (struct irq_run){ .from = e->time, .number = e->arg, .soft = soft };
+		*open = (struct irq_run){ .from = e->time,
+					  .handler = sched_events__handler(t->events, e),
+					  .number = e->arg,
+					  .soft = soft };
 		return 0;
 	}
 	open->from = 0;
@@ -307,7 +310,10 @@ static int feed_irq(struct sched_timeline *t, const struct sched_event *e)
 /* Many short ones: taken to have run just before their event. */
 static int feed_interrupt(struct sched_timeline *t, const struct sched_event *e)
 {
-	struct irq_run r = { .to = e->time, .number = e->arg, .soft = e->prio == 1 };
+	struct irq_run r = { .to = e->time,
+			     .handler = sched_events__handler(t->events, e),
+			     .number = e->arg,
+			     .soft = e->prio == 1 };
 
 	if (!e->value || e->value > e->time)
 		return 0;

@@ -71,6 +71,7 @@ struct cpu_run {
 /* An interrupt or softirq */
 struct irq_run {
 	uint64_t from, to;
+	const char *handler; /* name, belongs to the events; NULL: unknown */
 	uint32_t number;
 	bool soft;
 };

@@ -66,6 +66,7 @@ struct why_key {
 	const struct why_node *parent;
 	const char *function; /* where it waited; NULL: unknown */
 	const char *call;     /* the system call; NULL: none */
+	const char *handler;  /* WHY_INTERRUPTED: the IRQ's handler; NULL: unknown, or a softirq */
 	uint32_t tid;
 	uint32_t who; /* waker, or task on the CPU; for a stop: the task that continued it */
 	/*

@@ -44,6 +44,7 @@ int why_irq__explain(struct why *w, const struct why_key *in, const struct cpu_l
 		if (but_softirqs && r->soft)
 			continue;
 		key.number = r->number;
+		key.handler = r->soft ? NULL : r->handler;
 		key.soft = r->soft;
 		if (!why_tree__add(w->tree, &key, begin, end - begin))
 			return -ENOMEM;

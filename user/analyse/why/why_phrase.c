@@ -329,14 +329,24 @@ static int add_waited(struct buf *b, const struct why *w, const struct why_node 
 	}
 }
 
+static int add_irq(struct buf *b, const struct why_key *k)
+{
+	char handler[SCHED_HANDLER];
+
+	if (k->number == UINT32_MAX)
+		return buf__add_str(b, "several IRQs");
+	if (!k->handler)
+		return buf__printf(b, "IRQ %u", k->number);
+	snprintf(handler, sizeof(handler), "%s", k->handler);
+	return buf__printf(b, "IRQ %u (%s)", k->number, make_printable(handler));
+}
+
 static int add_interrupt(struct buf *b, const struct why_key *k)
 {
 	int err = k->cpu ? buf__printf(b, "waited for CPU %u, which ", k->cpu - 1) : 0;
 
-	if (!err && !k->soft && k->number == UINT32_MAX)
-		return buf__add_str(b, "was interrupted by several IRQs");
 	if (!err && !k->soft)
-		return buf__printf(b, "was interrupted by IRQ %u", k->number);
+		return buf__add_str(b, "was interrupted by ") ?: add_irq(b, k);
 	return err ?: buf__printf(b, "was interrupted by softirq %s", softirq_name(k->number));
 }
 

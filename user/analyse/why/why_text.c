@@ -261,7 +261,9 @@ static int set_details(json_t *o, const struct why *w, const struct why_node *n)
 		       set_behalf(o, w, k);
 	case WHY_INTERRUPTED:
 		return set_member(o, k->soft ? "softirq" : "irq", json_integer(k->number))
-			       ?: (k->cpu ? set_member(o, "queued_on", json_integer(k->cpu - 1))
+			       ?: (k->soft ? 0
+					   : set_member(o, "handler", text_or_null(k->handler))) ?:
+			       (k->cpu ? set_member(o, "queued_on", json_integer(k->cpu - 1))
 					  : 0);
 	case WHY_QUEUED:
 		return set_member(o, "behind", task_json(w, k->who)) ?: set_member(o, "prio", json_integer(k->prio)) ?:

@@ -7,7 +7,7 @@
 
 #include "analyse/why/why_impl.h"
 
-_Static_assert(sizeof(struct why_key) == 3 * sizeof(void *) + 32, "no padding: it is hashed");
+_Static_assert(sizeof(struct why_key) == 4 * sizeof(void *) + 32, "no padding: it is hashed");
 
 struct node_entry {
 	UT_hash_handle hh; /* by node.key */
