@@ -645,6 +645,57 @@ static void test_verbose_tree(void **state)
 	why__free(w);
 }
 
+/* The note of an answer in JSON, or NULL; and the text has the same, with -v only. */
+static void has_note(struct why *w, bool want)
+{
+	const struct why_screen screen = { WHY_LINES, 0 };
+	struct why_verdict v = { 0 };
+	struct buf all = { 0 }, some = { 0 };
+	const char *note;
+	json_t *j;
+
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	assert_int_equal(why_verdict__make(&v, w, as_ms), 0);
+	assert_int_equal(why_text__answer(&all, w, &v, as_ms, NULL), 0);
+	assert_int_equal(why_text__answer(&some, w, &v, as_ms, &screen), 0);
+	assert_null(strstr(some.data, "interrupts were not recorded"));
+	j = why_json__new(w, &v);
+	note = json_string_value(json_object_get(j, "note"));
+	assert_true(!note == !want);
+	assert_true(!strstr(all.data, "interrupts were not recorded") == !want);
+	if (want) {
+		assert_string_equal(note, "interrupts were not recorded, time that a task computed "
+					  "may be theirs: run = evidence records them");
+		assert_non_null(strstr(all.data, note));
+	}
+	json_decref(j);
+	buf__free(&all);
+	buf__free(&some);
+	why_verdict__free(&v);
+	why__free(w);
+}
+
+/* Without events of interrupts, their time looks like the task's. */
+static void test_interrupts_not_recorded(void **state)
+{
+	static const enum sched_kind kinds[] = { SCHED_IRQ, SCHED_SOFTIRQ, SCHED_INTERRUPT };
+	struct why *w;
+
+	for (size_t only = 0; only <= 3; only++) { /* any of them will do; 3: none is there */
+		w = story_computes();
+		for (size_t i = 0; i < 3; i++)
+			w->events.recorded[kinds[i]] = i == only;
+		switches(w, 40, 1, SUBJECT, HOG, true);
+		has_note(w, only == 3);
+	}
+	w = story_computes(); /* nobody computed */
+	for (size_t i = 0; i < 3; i++)
+		w->events.recorded[kinds[i]] = false;
+	switches(w, 8, 1, SUBJECT, HOG, true);
+	switches(w, 40, 1, HOG, 0, true);
+	has_note(w, false);
+}
+
 /* What a manifest with this state says about the trigger at 7 ns */
 static struct why_question question_of(const char *state)
 {
@@ -1203,6 +1254,7 @@ int main(void)
 		cmocka_unit_test(test_next_of_limits),
 		cmocka_unit_test(test_next_of_waits),
 		cmocka_unit_test(test_verbose_tree),
+		cmocka_unit_test(test_interrupts_not_recorded),
 		cmocka_unit_test(test_limits_in_a_manifest),
 		cmocka_unit_test(test_what_a_manifest_adds),
 		cmocka_unit_test(test_stolen_time),

@@ -438,16 +438,24 @@ int why__ask(struct why *w, const struct why_question *q, struct err *err)
 	return 0;
 }
 
-static uint64_t unknown_below(const struct why_node *n)
+static uint64_t type_below(const struct why_node *n, enum why_type type)
 {
-	uint64_t ns = n->key.type == WHY_UNKNOWN ? n->ns : 0;
+	uint64_t ns = n->key.type == type ? n->ns : 0;
 
 	for (const struct why_node *c = n->child; c; c = c->next)
-		ns += unknown_below(c);
+		ns += type_below(c, type);
 	return ns;
+}
+
+bool why__lacks_interrupts(const struct why *w)
+{
+	const bool *recorded = w->events.recorded;
+
+	return !recorded[SCHED_IRQ] && !recorded[SCHED_SOFTIRQ] && !recorded[SCHED_INTERRUPT] &&
+	       type_below(w->root, WHY_RAN);
 }
 
 uint64_t why__unknown_ns(const struct why *w)
 {
-	return unknown_below(w->root);
+	return type_below(w->root, WHY_UNKNOWN);
 }

@@ -195,6 +195,8 @@ bool why__lacks_kernel_names(const struct why *w);
 const char *why__call(const struct why *w);
 /* The other end of the connection that wait @n was for; not always printable. NULL: unknown */
 const char *why__peer_of(const struct why *w, const struct why_node *n);
+/* Were no interrupts recorded? Then what tasks computed includes them; false if none computed. */
+bool why__lacks_interrupts(const struct why *w);
 /* The total time of WHY_UNKNOWN, ns. */
 uint64_t why__unknown_ns(const struct why *w);
 

@@ -161,6 +161,15 @@ static int add_next_line(struct buf *b, const struct why_verdict *v, size_t *ret
 	return 0;
 }
 
+#define INTERRUPTS_NOTE                                                                            \
+	"interrupts were not recorded, time that a task computed may be theirs: run = evidence "   \
+	"records them"
+
+static int add_interrupts_note(struct buf *b, const struct why *w)
+{
+	return why__lacks_interrupts(w) ? buf__add_str(b, "          " INTERRUPTS_NOTE "\n") : 0;
+}
+
 int why_text__answer(struct buf *b, const struct why *w, const struct why_verdict *v,
 		     why_duration_fn duration, const struct why_screen *screen)
 {
@@ -174,7 +183,7 @@ int why_text__answer(struct buf *b, const struct why *w, const struct why_verdic
 		return -ENOMEM;
 	t.verbose = !screen;
 	if (!screen)
-		return add_tree(&t, 0);
+		return add_tree(&t, 0) ?: add_interrupts_note(b, w);
 	t.columns = screen->columns;
 	/* the verdict, the line on smaller ones, and a prompt */
 	taken = wrapped_lines(v->text.len, t.columns) + 2;
@@ -365,6 +374,10 @@ json_t *why_json__new(const struct why *w, const struct why_verdict *v)
 	json_t *o = why_json__verdict(v);
 
 	if (o && why__call(w)[0] && set_member(o, "call", json_text(why__call(w), SIZE_MAX))) {
+		json_decref(o);
+		return NULL;
+	}
+	if (o && why__lacks_interrupts(w) && set_member(o, "note", json_string(INTERRUPTS_NOTE))) {
 		json_decref(o);
 		return NULL;
 	}
