@@ -277,8 +277,9 @@ static void test_kept_off_an_idle_cpu(void **state)
 	const char *const throttled =
 		"20ms was throttled: its cgroup had used up its CPU quota (cpu.max)";
 	const char *const idle =
-		"20ms unknown: it was runnable, and its CPU was idle: a rule with run = evidence "
-		"tells whether a CPU quota was used up";
+		"20ms unknown: it was runnable, and its CPU was idle: without run = "
+		"evidence it may be a CPU quota; with it, a CPU or a hypervisor slow to leave "
+		"idle";
 	const struct why_question no_state = { 0 };
 	struct why *w = runnable_beside_idle("sched_cfs_period_timer");
 
@@ -812,19 +813,45 @@ static void test_weight(void **state)
 static void test_what_to_record(void **state)
 {
 	for (int m = MISSING_NOTHING + 1; m < MISSING_KINDS; m++) {
-		const char *record = why_missing__record(m);
 		struct why *w = story_computes();
+		struct buf b = { 0 }, record = { 0 };
 		struct why_node *n;
-		struct buf b = { 0 };
 
 		switches(w, 40, 1, SUBJECT, HOG, true);
 		asked(w, (struct why_question){ 0 }, 10, 30);
 		n = w->root->child;
 		n->key.type = WHY_UNKNOWN;
 		n->key.missing = m;
-		assert_true(record && strlen(record) > 10);
+		assert_int_equal(why_missing__add_record(&record, w, m), 0);
+		assert_true(record.len > 10);
 		assert_int_equal(why_phrase__add(&b, w, n, as_ms), 0);
-		assert_non_null(strstr(b.data, record));
+		assert_non_null(strstr(b.data, record.data));
+		buf__free(&b);
+		buf__free(&record);
+		why__free(w);
+	}
+}
+
+/* A ring that is proposed holds more than the interval, and more than the ring that there was. */
+static void test_ring_to_record(void **state)
+{
+	static const struct {
+		uint64_t from_ms, end_ms;
+		const char *want;
+	} cases[] = {
+		{ 10, 40, "ring = 20s " },
+		{ 30000, 30500, "ring = 62s " },
+		{ 1000, 45000, "ring = 90s " },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct why *w = story_computes();
+		struct buf b = { 0 };
+
+		switches(w, cases[i].end_ms, 1, SUBJECT, HOG, true);
+		asked(w, (struct why_question){ 0 }, cases[i].from_ms, cases[i].end_ms);
+		assert_int_equal(why_missing__add_record(&b, w, MISSING_BEFORE), 0);
+		assert_non_null(strstr(b.data, cases[i].want));
 		buf__free(&b);
 		why__free(w);
 	}
@@ -1260,6 +1287,7 @@ int main(void)
 		cmocka_unit_test(test_stolen_time),
 		cmocka_unit_test(test_weight),
 		cmocka_unit_test(test_what_to_record),
+		cmocka_unit_test(test_ring_to_record),
 		cmocka_unit_test(test_requests_not_recorded),
 		cmocka_unit_test(test_request_end_lost),
 		cmocka_unit_test(test_requeued_requests),

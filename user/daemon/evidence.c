@@ -69,7 +69,7 @@ static const struct evidence_event {
 	{ "sched", "sched_waking", true, "!(common_flags & " IN_INTERRUPT ")", .levels = FULL },
 	{ "sched", "sched_migrate_task", false },
 	{ "sched", "sched_wakeup_new", false },
-	/* which CPU went off line, so that its tasks moved to others */
+	/* which CPU went offline, so that its tasks moved to others */
 	{ "cpuhp", "cpuhp_enter" },
 	/*
 	 * the owner of a lock when a task began to wait for it; written by a BPF program: session_feed.c

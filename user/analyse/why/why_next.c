@@ -168,7 +168,7 @@ static int add_memory_limit(struct buf *b, const struct next_context *c)
 
 static int add_next_record(struct buf *b, const struct next_context *c)
 {
-	return buf__add_str(b, why_missing__record(c->v->missing));
+	return why_missing__add_record(b, c->w, c->v->missing);
 }
 
 static const struct {

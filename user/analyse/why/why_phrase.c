@@ -112,9 +112,8 @@ static int add_behalf(struct buf *b, const struct why *w, const struct why_key *
 {
 	char name[VERDICT_NAME];
 
-	return k->sender
-		       ? buf__printf(b, ", on behalf of %s", why_phrase__name(w, k->sender, name))
-		       : 0;
+	return k->sender ? buf__printf(b, ", on behalf of %s", why_phrase__name(w, k->sender, name))
+			 : 0;
 }
 
 static int add_queued(struct buf *b, const struct why *w, const struct why_node *n)
@@ -199,7 +198,7 @@ static int add_spun(struct buf *b, const struct why *w, const struct why_key *k)
 			  ?: add_place(b, k);
 
 	if (err || !k->who)
-		return err ?: buf__add_str(b, ": ") ?: why_missing__add(b, MISSING_OWNER);
+		return err ?: buf__add_str(b, ": ") ?: why_missing__add(b, w, MISSING_OWNER);
 	why_phrase__name(w, k->who, name);
 	if (k->number) /* as recorded */
 		return buf__printf(b, " while %s held it", name);
@@ -351,7 +350,7 @@ static int add_interrupt(struct buf *b, const struct why_key *k)
 }
 
 int why_phrase__add(struct buf *b, const struct why *w, const struct why_node *n,
-			why_duration_fn duration)
+		    why_duration_fn duration)
 {
 	switch (n->key.type) {
 	case WHY_RAN:
@@ -375,6 +374,6 @@ int why_phrase__add(struct buf *b, const struct why *w, const struct why_node *n
 	case WHY_WAITED:
 		return add_waited(b, w, n, duration);
 	default:
-		return buf__add_str(b, "unknown: ") ?: why_missing__add(b, n->key.missing);
+		return buf__add_str(b, "unknown: ") ?: why_missing__add(b, w, n->key.missing);
 	}
 }

@@ -8,13 +8,15 @@
 #include "analyse/why/why_phrase.h"
 #include "common/printable.h"
 
-/* @record: what would have recorded it */
+#define RING_LEAST_S 20 /* twice the default */
+#define LARGER_RING  "a larger ring would hold it, such as ring = {ring} in the session"
+
+/* @record: what would have recorded it. {ring} is replaced, see why_missing__add_record(). */
 static const struct {
 	const char *word, *reason, *record;
 } missing_texts[MISSING_KINDS] = {
 	[MISSING_NOTHING] = { "", "", "" },
-	[MISSING_BEFORE] = { "before", "the recording begins later",
-			     "a larger ring would hold it, such as ring = 20s in the session" },
+	[MISSING_BEFORE] = { "before", "the recording begins later", LARGER_RING },
 	[MISSING_AFTER] = { "after", "the recording ends earlier",
 			    "a later end would hold it, such as post = 1s in the rule" },
 	[MISSING_TASK] = { "task", "no event of that task was recorded",
@@ -32,7 +34,8 @@ static const struct {
 	[MISSING_NOT_OVER] = { "not-over", "it had not ended when the recording ended",
 			       "a later end shows more, such as post = 1s in the rule" },
 	[MISSING_IDLE] = { "idle", "it was runnable, and its CPU was idle",
-			   "a rule with run = evidence tells whether a CPU quota was used up" },
+			   "without run = evidence it may be a CPU quota; with it, a CPU or a "
+			   "hypervisor slow to leave idle" },
 	[MISSING_QUOTA] = { "quota",
 			    "it was runnable, but its cgroup had used up its CPU quota, or it "
 			    "waited for another reason",
@@ -42,7 +45,7 @@ static const struct {
 			  "record -e sched:sched_switch of all tasks (-a)" },
 	[MISSING_REQUEST] = { "request",
 			      "the sender of the request that it waited for was not recorded",
-			      "a larger ring would hold it, such as ring = 20s in the session" },
+			      LARGER_RING },
 	[MISSING_REQUESTS] = { "requests", "for whom the device worked was not recorded",
 			       "record -e block:block_rq_insert -e block:block_rq_issue -e "
 			       "block:block_rq_complete of all tasks (-a)" },
@@ -54,14 +57,33 @@ static const struct {
 			    "ask about its last task with -i FILE --tid TID" },
 };
 
-int why_missing__add(struct buf *b, enum why_missing m)
+int why_missing__add(struct buf *b, const struct why *w, enum why_missing m)
 {
-	return buf__printf(b, "%s: %s", missing_texts[m].reason, missing_texts[m].record);
+	return buf__printf(b, "%s: ", missing_texts[m].reason) ?: why_missing__add_record(b, w, m);
 }
 
-const char *why_missing__record(enum why_missing m)
+/*
+ * Seconds that a ring must hold: twice what was recorded since the interval began, or twice all that
+ * was recorded, if that is more.
+ */
+static uint64_t ring_seconds(const struct why *w)
 {
-	return missing_texts[m].record;
+	const struct sched_events *e = why__events(w);
+	uint64_t from = why__root(w)->first < e->begin ? why__root(w)->first : e->begin;
+	uint64_t seconds = e->end > from ? ((e->end - from - 1) / 1000000000 + 1) * 2 : 0;
+
+	return seconds < RING_LEAST_S ? RING_LEAST_S : seconds;
+}
+
+int why_missing__add_record(struct buf *b, const struct why *w, enum why_missing m)
+{
+	const char *text = missing_texts[m].record, *ring = strstr(text, "{ring}");
+
+	if (!ring)
+		return buf__add_str(b, text);
+	return buf__add(b, text, ring - text)
+		       ?: buf__printf(b, "%llus", (unsigned long long)ring_seconds(w))
+		       ?: buf__add_str(b, ring + strlen("{ring}"));
 }
 
 const char *why_missing__word(enum why_missing m)
