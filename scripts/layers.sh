@@ -15,6 +15,7 @@ common:
 perfdata: common
 symbols: perfdata common
 rules: common
+confine: symbols rules perfdata common
 admin: common
 examine: symbols rules perfdata common
 proxy: common
@@ -23,10 +24,10 @@ sideband: examine admin symbols perfdata common
 detect: examine admin symbols rules common
 dump: detect record sideband examine symbols rules perfdata common
 analyse: symbols perfdata common
-daemon: dump detect record sideband proxy examine admin symbols rules perfdata common
-run: daemon dump detect record sideband proxy examine symbols analyse rules perfdata common
+daemon: dump detect record sideband proxy examine admin confine symbols rules perfdata common
+run: daemon dump detect record sideband proxy examine confine symbols analyse rules perfdata common
 bench: run record rules common
-cmd: bench run daemon dump detect record sideband proxy examine admin symbols analyse rules perfdata common
+cmd: bench run daemon dump detect record sideband proxy examine admin confine symbols analyse rules perfdata common
 main.c: cmd rules common
 '
 

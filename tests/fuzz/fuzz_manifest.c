@@ -9,7 +9,7 @@
 
 #include "cmd/cmd.h"
 #include "common/limit.h"
-#include "daemon/confine.h"
+#include "confine/confine_reader.h"
 #include "fuzz_dir.h"
 
 /* Replaces the library's function: the fuzzer itself writes files. */

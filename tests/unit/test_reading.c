@@ -23,7 +23,7 @@
 #include "common/call_filter.h"
 #include "common/limit.h"
 #include "common/opening.h"
-#include "daemon/reading.h"
+#include "confine/reading.h"
 #include "symbols/file_search.h"
 
 #define SECONDS 60

@@ -9,7 +9,7 @@
 #include "common/log.h"
 #include "common/new_file.h"
 #include "common/printable.h"
-#include "daemon/reading.h"
+#include "confine/reading.h"
 
 #define SECONDS_MAX 3600 /* of CPU time */
 

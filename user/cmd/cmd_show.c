@@ -12,7 +12,7 @@
 #include "cmd/show_trigger.h"
 #include "common/log.h"
 #include "common/printable.h"
-#include "daemon/reading.h"
+#include "confine/reading.h"
 #include "perfdata/perf_file.h"
 #include "rules/units.h"
 #include "symbols/kernel_symbols.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Limits what the recorder, and commands that read recordings, may do: see docs/SECURITY.md. */
+/* Limits what the recorder may do: see docs/SECURITY.md. */
 #ifndef FRBPF_DAEMON_CONFINE_H
 #define FRBPF_DAEMON_CONFINE_H
-
-#include <stddef.h>
 
 /*
  * Refuse system calls that recording does not need, in all threads and for good. They fail with
@@ -11,17 +9,6 @@
  * thread may block SIGSYS. 0 or negative errno; -ENOSYS: the kernel has no seccomp filters.
  */
 int confine__calls(void);
-
-/*
- * The same for a process that reads recordings, and so untrusted programs and libraries. It starts
- * an opener, which finds and opens the files: see opening.h. Afterwards the process can only read
- * and write open files, and ask the opener. It has no capability, and cannot open, create or change
- * files, execute programs or connect to anything. Only the standard descriptors and the @n in
- * @keep, READER_FDS_MAX at most, stay open. Call it when there are no other threads. Errors as
- * above, but 0 if the kernel has no seccomp filters.
- */
-#define READER_FDS_MAX 4
-int confine__reader(const int *keep, size_t n);
 
 /*
  * Prepare confine__writer(): threads that call it write, make and remove files only below the open

@@ -20,8 +20,8 @@
 #include "common/helper.h"
 #include "common/opening.h"
 #include "common/rights.h"
+#include "confine/reading.h"
 #include "daemon/explainer.h"
-#include "daemon/reading.h"
 #include "dump/incident/incident.h"
 
 #define TITLE	    "frbpf-why"

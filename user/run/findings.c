@@ -12,7 +12,7 @@
 #include "common/json_text.h"
 #include "common/log.h"
 #include "common/printable.h"
-#include "daemon/reading.h"
+#include "confine/reading.h"
 #include "dump/base/base_dir.h"
 #include "dump/base/manifest.h"
 #include "rules/units.h"

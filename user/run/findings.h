@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the dumps of a run tell about its incidents: hot stacks, and why. A process that can only
- * read finds this, see daemon/reading.h, and sends it as JSON.
+ * read finds this, see confine/reading.h, and sends it as JSON.
  */
 #ifndef FRBPF_RUN_FINDINGS_H
 #define FRBPF_RUN_FINDINGS_H

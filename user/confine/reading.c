@@ -17,8 +17,8 @@
 #include "common/clock.h"
 #include "common/limit.h"
 #include "common/log.h"
-#include "daemon/confine.h"
-#include "daemon/reading.h"
+#include "confine/confine_reader.h"
+#include "confine/reading.h"
 
 #define DATA_MAX   (1UL << 30)	/* bytes of memory */
 #define RESULT_MAX (32UL << 20) /* bytes of JSON */

@@ -3,8 +3,8 @@
  * Reads recordings, and so untrusted files, in a forked process. That can only read, see
  * confine__reader(), and has limits of memory and time. It may die without harm.
  */
-#ifndef FRBPF_DAEMON_READING_H
-#define FRBPF_DAEMON_READING_H
+#ifndef FRBPF_CONFINE_READING_H
+#define FRBPF_CONFINE_READING_H
 
 #include <jansson.h>
 
