@@ -36,7 +36,7 @@ teardown() {
 }
 
 has_followed() { # TIMES
-	(($(grep -c 'CPUs on line' "$BASE/output") >= $1))
+	(($(grep -c 'CPUs online' "$BASE/output") >= $1))
 }
 
 follow() { # off|on TIMES
@@ -71,7 +71,7 @@ check_recorded() {
 	same "records of no event" "$(jq '.sessions[0].skipped_records' "$BASE"/incidents/*.json)" 0
 }
 
-@test "a CPU that comes on line after the start is recorded" {
+@test "a CPU that comes online after the start is recorded" {
 	echo 0 >"$switch" || skip "CPU $cpu cannot be switched here"
 	frbpf_load
 	follow on 1
@@ -151,7 +151,7 @@ ran_there() { # JQ of a file
 	events "$file" sched:sched_process_exec | awk -F '\t' -v cpu="$cpu" '$1 == "frbpf-hot" && $4 == cpu' | grep -q .
 }
 
-@test "run: a command is recorded on a CPU that comes on line after it was started" {
+@test "run: a command is recorded on a CPU that comes online after it was started" {
 	run_victim on
 	ran_there '.incidents[-1].files[0].file'
 }

@@ -74,7 +74,7 @@ static void write_incident_part(struct dumper *d)
 	dump__write(&job, &d->inc->results[d->index]);
 	buf__free(&asleep);
 	for (size_t c = 0; !d->inc->freeze.live && c < d->session->n_cpus; c++) {
-		if (d->shots[c].paused) /* not if the CPU came on line after the freeze */
+		if (d->shots[c].paused) /* not if the CPU came online after the freeze */
 			gap_log__add(&d->gaps[c], d->shots[c].paused, d->shots[c].resumed);
 	}
 }

@@ -137,7 +137,7 @@ struct cpu_follow {
 	struct sideband *sb;
 	atomic_bool again; /* something failed: try again */
 	struct buf failed; /* the failures as last logged, one a line */
-	char list[256];	   /* CPUs on line at the last change */
+	char list[256];	   /* CPUs online at the last change */
 	int opened;	   /* events opened at the last change */
 };
 
@@ -298,7 +298,7 @@ static bool cpu_follow__process(struct cpu_follow *f, struct horizon *sessions,
 /* Log what cpu_follow__process() did. Call it once rules are in force again. */
 static void cpu_follow__log(const struct cpu_follow *f)
 {
-	log_info("CPUs on line: %s%s", f->list,
+	log_info("CPUs online: %s%s", f->list,
 		 f->opened ? "; those that came (back) are recorded from now on" : "");
 }
 

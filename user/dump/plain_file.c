@@ -207,7 +207,7 @@ int plain_file__add(struct plain_file *f, size_t c, const struct perf_event_head
 	if (max && perfdata__size(f->writer) >= max)
 		return -EFBIG;
 	code = perfdata__write(f->writer, rec, err);
-	if (code == -EINVAL) { /* its id is unknown: the CPU may just have come on line */
+	if (code == -EINVAL) { /* its id is unknown: the CPU may just have come online */
 		f->skipped++;
 		return 0;
 	}

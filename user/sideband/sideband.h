@@ -65,7 +65,7 @@ int sideband__record_data(struct sideband *sb, struct err *err);
 int sideband__follow_cpus(struct sideband *sb, const int *online, size_t n, uint64_t room,
 			  struct err *err);
 /*
- * Is a CPU on line whose events are dead, because it went and came back unnoticed? This interrupts
+ * Is a CPU online whose events are dead, because it went and came back unnoticed? This interrupts
  * every CPU, so only the tick calls it.
  */
 bool sideband__has_lost_cpu(struct sideband *sb);

@@ -391,7 +391,7 @@ static int feed_gap(struct sched_timeline *t, const struct sched_event *e)
 	return 0;
 }
 
-/* States are numbers that fall as a CPU goes off line. */
+/* States are numbers that fall as a CPU goes offline. */
 static int feed_cpuhp(struct sched_timeline *t, const struct sched_event *e)
 {
 	bool goes_down = e->prio < (int32_t)e->value;

@@ -76,7 +76,7 @@ struct irq_run {
 	bool soft;
 };
 
-/* The CPU was off line, or on its way */
+/* The CPU was offline, or on its way */
 struct off_run {
 	uint64_t from, to; /* ns */
 };
@@ -114,7 +114,7 @@ void sched_timeline__free(struct sched_timeline *t);
 const struct task_line *sched_timeline__task(const struct sched_timeline *t, uint32_t tid);
 /* NULL: no event of this CPU */
 const struct cpu_line *sched_timeline__cpu(const struct sched_timeline *t, uint32_t cpu);
-/* Was the CPU off line at @time, or on its way? */
+/* Was the CPU offline at @time, or on its way? */
 bool sched_timeline__is_off(const struct sched_timeline *t, uint32_t cpu, uint64_t time);
 /* Index of the first span, run, reclaim, spin or interrupt that ends after @time */
 size_t task_line__at(const struct task_line *l, uint64_t time);

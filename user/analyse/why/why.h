@@ -83,7 +83,7 @@ struct why_key {
 	uint8_t missing; /* enum why_missing */
 	/*
 	 * WHY_INTERRUPTED: a softirq; WHY_RECLAIM: of a cgroup; WHY_QUEUED: 1 + the CPU that it had to
-	 * leave, because that went off line; WHY_WAITED: its stack was not recorded, as short
+	 * leave, because that went offline; WHY_WAITED: its stack was not recorded, as short
 	 * waits are sampled
 	 */
 	uint32_t soft;

@@ -9,7 +9,7 @@
 const char *why_phrase__name(const struct why *w, uint32_t tid, char buf[static VERDICT_NAME]);
 /* Append "main (clone)": where it ran, demangled and printable. 0 or -ENOMEM. */
 int why_phrase__add_function(struct buf *b, const struct why_function *f);
-/* For a WHY_QUEUED: append which CPU it left because that went off line, if any. 0 or -ENOMEM. */
+/* For a WHY_QUEUED: append which CPU it left because that went offline, if any. 0 or -ENOMEM. */
 int why_phrase__add_left(struct buf *b, const struct why_node *n);
 /*
  * Append what happened in @n, without what its waker did: "waited for a futex in f, until woken by

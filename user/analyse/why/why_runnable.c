@@ -169,7 +169,7 @@ static int32_t own_prio(const struct why *w, uint32_t tid, const struct task_spa
 /* The queue that a task waits in */
 struct queue_place {
 	uint32_t cpu;
-	uint32_t left; /* 1 + the CPU that it had to leave, because that went off line; 0: none */
+	uint32_t left; /* 1 + the CPU that it had to leave, because that went offline; 0: none */
 };
 
 /*

@@ -74,7 +74,7 @@ static uint64_t copy_and_resume(struct session *s, struct ring_shot *shots)
 	uint64_t bytes = 0;
 
 	for (size_t c = 0; c < s->n_cpus; c++) {
-		if (!shots[c].paused) /* the CPU came on line just now */
+		if (!shots[c].paused) /* the CPU came online just now */
 			continue;
 		shots[c].head = ring__head(&s->cpus[c].ring);
 		bytes += copy_ring(&s->cpus[c], &shots[c]);
