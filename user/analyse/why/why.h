@@ -197,6 +197,8 @@ const char *why__call(const struct why *w);
 const char *why__peer_of(const struct why *w, const struct why_node *n);
 /* Were no interrupts recorded? Then what tasks computed includes them; false if none computed. */
 bool why__lacks_interrupts(const struct why *w);
+/* Is it ksoftirqd, the kernel thread for softirqs that became too many? */
+bool why__is_softirqd(const struct why *w, uint32_t tid);
 /* The total time of WHY_UNKNOWN, ns. */
 uint64_t why__unknown_ns(const struct why *w);
 

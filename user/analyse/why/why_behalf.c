@@ -86,7 +86,7 @@ uint32_t why_behalf__softirq(const struct why *w, uint32_t tid, uint32_t cpu, ui
 	uint64_t ns[VECTORS] = { 0 };
 	uint32_t most = 0;
 
-	if (!c || !why_irq__is_softirqd(w, tid))
+	if (!c || !why__is_softirqd(w, tid))
 		return 0;
 	for (size_t i = cpu_line__irq_at(c, from); i < c->n_irqs && c->irqs[i].from < to; i++) {
 		const struct irq_run *r = &c->irqs[i];

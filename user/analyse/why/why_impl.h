@@ -61,8 +61,6 @@ int why_running__explain(struct why *w, struct why_node *parent, uint32_t tid,
 			 uint64_t to);
 
 /* ---- why_irq.c ---- */
-/* Is it ksoftirqd, the kernel thread for softirqs that became too many? */
-bool why_irq__is_softirqd(const struct why *w, uint32_t tid);
 /* The time of interrupts on a CPU; NULL: none was recorded */
 uint64_t why_irq__ns(const struct cpu_line *c, uint64_t from, uint64_t to);
 /*

@@ -7,7 +7,7 @@
 
 #define SOFTIRQ_WORKER "ksoftirqd/"
 
-bool why_irq__is_softirqd(const struct why *w, uint32_t tid)
+bool why__is_softirqd(const struct why *w, uint32_t tid)
 {
 	const struct sched_task *t = sched_events__task(&w->events, tid);
 

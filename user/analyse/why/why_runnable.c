@@ -190,7 +190,7 @@ static int explain_run(struct why *w, const struct why_key *queued, const struct
 	if (r->tid == tid)
 		return why__add_unknown(w, parent, tid, MISSING_HIDDEN, from, to);
 	if (why_irq__explain(w, &irq, sched_timeline__cpu(&w->timeline, cpu),
-			     why_irq__is_softirqd(w, r->tid), from, to, &irqs))
+			     why__is_softirqd(w, r->tid), from, to, &irqs))
 		return -ENOMEM;
 	if (!r->tid || irqs == to - from)
 		return why__add_unknown(w, parent, tid, MISSING_IDLE, from, to - irqs);

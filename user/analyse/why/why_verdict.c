@@ -182,13 +182,6 @@ static int add_verdict_link(struct why_verdict *v, const char *word)
 }
 
 /* Is it ksoftirqd, the kernel thread for softirqs that became too many? */
-static bool is_softirqd(const struct why *w, uint32_t tid)
-{
-	const struct sched_task *t = sched_events__task(why__events(w), tid);
-
-	return t && !strncmp(t->comm, "ksoftirqd/", 10);
-}
-
 /* End the verdict at a wait for a CPU. 0 or -ENOMEM. */
 static int end_in_queue(struct why_verdict *v, const struct why *w, const struct queue_sum *q,
 			why_duration_fn duration)
@@ -198,7 +191,7 @@ static int end_in_queue(struct why_verdict *v, const struct why *w, const struct
 
 	v->end = most;
 	if (most->ns >= q->ns / 2) {
-		bool softirqs = is_softirqd(w, most->key.who);
+		bool softirqs = why__is_softirqd(w, most->key.who);
 
 		set_culprit(v, w, softirqs ? CAUSE_INTERRUPT : CAUSE_CPU, most->key.who, most->ns);
 		return add_verdict_link(v, softirqs ? "interrupt" : "cpu")
