@@ -24,10 +24,11 @@ sideband: examine admin symbols perfdata common
 detect: examine admin symbols rules common
 dump: detect record sideband examine symbols rules perfdata common
 analyse: symbols perfdata common
+trial: analyse rules common
 daemon: dump detect record sideband proxy examine admin confine symbols rules perfdata common
 run: daemon dump detect record sideband proxy examine confine symbols analyse rules perfdata common
 bench: run record rules common
-cmd: bench run daemon dump detect record sideband proxy examine admin confine symbols analyse rules perfdata common
+cmd: bench run daemon dump detect record sideband proxy examine admin confine symbols trial analyse rules perfdata common
 main.c: cmd rules common
 '
 

@@ -10,7 +10,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "rules/rule_trial.h"
+#include "trial/rule_trial.h"
 #include "random_draw.h"
 #include "user_probe_fixture.h"
 

@@ -24,8 +24,8 @@
 #include "detect/engine/cgroups.h"
 #include "detect/engine/rule_table.h"
 #include "detect/engine/text_set.h"
-#include "detect/engine/rule_units.h"
-#include "rules/rule_trial.h"
+#include "rules/rule_units.h"
+#include "trial/rule_trial.h"
 #include "engine_event.h"
 #include "random_draw.h"
 

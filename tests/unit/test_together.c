@@ -4,7 +4,7 @@
  * needs root or kernel BTF.
  * with: others
  */
-#include "detect/engine/rule_units.h"
+#include "rules/rule_units.h"
 #include "inject_fixture.h"
 #include "syscall_fixture.h"
 

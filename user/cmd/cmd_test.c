@@ -6,11 +6,11 @@
 
 #include "cmd/cmd.h"
 #include "cmd/operand.h"
-#include "cmd/trial.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/printable.h"
 #include "rules/units.h"
+#include "trial/trial.h"
 
 #define FIRES_SHOWN 10 /* per rule, without -v */
 

@@ -14,8 +14,8 @@
 #include "detect/detectors_core.h"
 #include "detect/engine/look.h"
 #include "detect/engine/text_set.h"
-#include "detect/engine/rule_units.h"
 #include "examine/probe/probe_reader.h"
+#include "rules/rule_units.h"
 
 /* The rules of an update that the same programs evaluate. */
 struct group {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <signal.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
 
+#include "common/cleanup.h"
 #include "frbpf.h"
 #include "rules/diag.h"
 #include "rules/constants.h"
@@ -303,4 +305,26 @@ char *constant__format_bits(const struct constant *symbols, unsigned long value,
 	if (value && len < size)
 		snprintf(buf + len, size - len, "%s0x%lx", len ? "|" : "", value);
 	return buf;
+}
+
+/* ---- values of tracepoints ---- */
+
+static const struct {
+	const char *target;
+	const char *name;
+	const struct constant *symbols;
+} tracepoint_symbols[] = {
+	{ "signal:*", "sig", symbols_signal }, { "signal:*", "sa_handler", symbols_sa_handler },
+	{ "*", "ret", symbols_errno },	       { "*", "err", symbols_errno },
+	{ "*", "error", symbols_errno },
+};
+
+const struct constant *constant__of_tracepoint(const char *target, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(tracepoint_symbols); i++) {
+		if (!strcmp(tracepoint_symbols[i].name, name) &&
+		    !fnmatch(tracepoint_symbols[i].target, target, 0))
+			return tracepoint_symbols[i].symbols;
+	}
+	return NULL;
 }

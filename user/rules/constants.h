@@ -39,4 +39,7 @@ const char *constant__name(const struct constant *symbols, long value);
 char *constant__format_bits(const struct constant *symbols, unsigned long value, char *buf,
 			    size_t size);
 
+/* Names for the numbers of the value @name of the tracepoint @target ("signal:*"); or NULL. */
+const struct constant *constant__of_tracepoint(const char *target, const char *name);
+
 #endif

@@ -8,7 +8,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "detect/tracepoint/fields_bind.h"
-#include "detect/tracepoint/tracepoint_info.h"
+#include "rules/constants.h"
 #include "rules/glob.h"
 #include "rules/text.h"
 
@@ -172,7 +172,7 @@ static int bind_arg(const struct ruleset *rs, struct rule_conf *rule, uint32_t i
 			"cannot be compared",
 			arg->name, rule->when.target);
 	desc.type = event_field__type(field);
-	desc.symbols = tracepoint_info__symbols(rule->when.target, arg->name) ?: field->symbols;
+	desc.symbols = constant__of_tracepoint(rule->when.target, arg->name) ?: field->symbols;
 	if (desc.type == EXPR_NUMBER)
 		set_desc_range(&desc, field);
 	if (desc.type == EXPR_STRING) {
@@ -185,7 +185,7 @@ static int bind_arg(const struct ruleset *rs, struct rule_conf *rule, uint32_t i
 	if (!err) {
 		arg->bound = true;
 		arg->type = desc.type;
-		arg->symbols = tracepoint_info__symbols(rule->when.target, arg->name);
+		arg->symbols = constant__of_tracepoint(rule->when.target, arg->name);
 	}
 	return err;
 }

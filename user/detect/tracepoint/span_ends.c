@@ -5,6 +5,7 @@
 #include "common/cleanup.h"
 #include "detect/tracepoint/span_ends.h"
 #include "detect/tracepoint/tracepoint_info.h"
+#include "rules/constants.h"
 #include "rules/text.h"
 
 #define START "start."
@@ -160,7 +161,7 @@ static int bind_span_arg(struct rule_conf *rule, struct rule_arg *arg, const str
 	desc.type = v.type;
 	desc.min = v.min;
 	desc.max = v.max;
-	arg->symbols = tracepoint_info__symbols(start ? e->target.start : e->target.end, base);
+	arg->symbols = constant__of_tracepoint(start ? e->target.start : e->target.end, base);
 	desc.symbols = arg->symbols ?: v.symbols;
 	code = expr__bind(&rule->expr, arg->slot, &desc, rule->src, d);
 	arg->bound = !code;

@@ -9,6 +9,7 @@
 #include "detect/tracepoint/fields_bind.h"
 #include "detect/tracepoint/tracepoint_bind.h"
 #include "detect/tracepoint/tracepoint_info.h"
+#include "rules/constants.h"
 #include "rules/target.h"
 #include "rules/text.h"
 
@@ -40,7 +41,7 @@ static bool is_named(const struct rule_conf *rule, const struct rule_arg *arg,
 	struct span bad;
 	bool number;
 
-	if (tracepoint_info__symbols(rule->when.target, arg->name) ||
+	if (constant__of_tracepoint(rule->when.target, arg->name) ||
 	    btf_trace__value(trace, arg->name, BTF_PATH_RULE, &value, &bad, NULL))
 		return false;
 	number = value.type == EXPR_NUMBER && !value.symbols;
@@ -90,14 +91,14 @@ static int bind_tracepoint_arg(struct rule_conf *rule, struct rule_arg *arg,
 		.min = value.min,
 		.max = value.max,
 		.of_event = true,
-		.symbols = tracepoint_info__symbols(rule->when.target, arg->name) ?: value.symbols,
+		.symbols = constant__of_tracepoint(rule->when.target, arg->name) ?: value.symbols,
 		.others = names_of_field(rule, arg, trace, &format),
 	};
 	err = expr__bind(&rule->expr, arg->slot, &desc, rule->src, d);
 	if (!err) {
 		arg->bound = true;
 		arg->type = value.type;
-		arg->symbols = tracepoint_info__symbols(rule->when.target, arg->name);
+		arg->symbols = constant__of_tracepoint(rule->when.target, arg->name);
 	}
 	btf_value__free(&value);
 	event_format__free(format);

@@ -5,7 +5,6 @@
 
 #include "common/cleanup.h"
 #include "detect/tracepoint/tracepoint_info.h"
-#include "rules/constants.h"
 
 /* The first match counts. */
 static const struct {
@@ -59,16 +58,6 @@ static const struct {
 	{ "tcp:*", "sport", "sk.__sk_common.skc_num" },
 	{ "tcp:*", "dport", "sk.__sk_common.skc_dport" },
 	{ "tcp:*", "family", "sk.__sk_common.skc_family" },
-};
-
-static const struct {
-	const char *target;
-	const char *name;
-	const struct constant *symbols;
-} symbols[] = {
-	{ "signal:*", "sig", symbols_signal }, { "signal:*", "sa_handler", symbols_sa_handler },
-	{ "*", "ret", symbols_errno },	       { "*", "err", symbols_errno },
-	{ "*", "error", symbols_errno },
 };
 
 static const struct {
@@ -172,15 +161,6 @@ const char *tracepoint_info__path(const char *target, const char *name)
 			return paths[i].path;
 	}
 	return name;
-}
-
-const struct constant *tracepoint_info__symbols(const char *target, const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
-		if (!strcmp(symbols[i].name, name) && !fnmatch(symbols[i].target, target, 0))
-			return symbols[i].symbols;
-	}
-	return NULL;
 }
 
 const char *tracepoint_info__shown(const char *target, size_t n)

@@ -30,9 +30,6 @@ void tracepoint_info__own(const struct btf_trace *t, struct frbpf_own_at *ret);
 /* The path that the short name @name stands for; @name itself if it is none. */
 const char *tracepoint_info__path(const char *target, const char *name);
 
-/* Names for the numbers of the value @name, or NULL. */
-const struct constant *tracepoint_info__symbols(const char *target, const char *name);
-
 /* Values that a dump always shows: name @i, or NULL after the last. */
 const char *tracepoint_info__shown(const char *target, size_t i);
 

@@ -5,8 +5,8 @@
  * matched, if A has matched before. "All of A, B" becomes a rule on the events of A and one on
  * those of B, with one state.
  */
-#ifndef FRBPF_DETECT_RULE_UNITS_H
-#define FRBPF_DETECT_RULE_UNITS_H
+#ifndef FRBPF_RULES_RULE_UNITS_H
+#define FRBPF_RULES_RULE_UNITS_H
 
 #include "common/err.h"
 #include "rules/ruleset.h"

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "detect/engine/rule_units.h"
+#include "rules/rule_units.h"
 
 /* The index of the rule that @part names; @n: there is none. */
 static size_t find_rule_part(const struct rule_conf *rules, size_t n, const struct when_part *part)

@@ -3,13 +3,13 @@
  * Tries rules on recordings: when and how often they would have fired, and what the recordings
  * cannot tell. Life: open, run, look, free.
  */
-#ifndef FRBPF_CMD_TRIAL_H
-#define FRBPF_CMD_TRIAL_H
+#ifndef FRBPF_TRIAL_TRIAL_H
+#define FRBPF_TRIAL_TRIAL_H
 
 #include "analyse/retrace/retrace.h"
 #include "analyse/recordings.h"
 #include "rules/rate.h"
-#include "rules/rule_trial.h"
+#include "trial/rule_trial.h"
 #include "rules/target.h"
 
 /* A time at which a rule would have fired */

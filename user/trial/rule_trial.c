@@ -6,7 +6,7 @@
 #define HASH_NONFATAL_OOM 1 /* out of memory: hh.tbl is NULL */
 #include <uthash.h>
 
-#include "rules/rule_trial.h"
+#include "trial/rule_trial.h"
 
 /* A cooldown or a count for one key: as struct frbpf_cooling and struct frbpf_count. */
 struct trial_rate {

@@ -4,8 +4,8 @@
  * (bpf/rules.bpf.h, bpf/rates.bpf.h). A property test compares both. Life: new, then try and pass
  * for each event, counts, free. Not locked.
  */
-#ifndef FRBPF_RULES_RULE_TRIAL_H
-#define FRBPF_RULES_RULE_TRIAL_H
+#ifndef FRBPF_TRIAL_RULE_TRIAL_H
+#define FRBPF_TRIAL_RULE_TRIAL_H
 
 #include "rules/ruleset.h"
 
