@@ -482,6 +482,29 @@ static void test_not_recorded(void **state)
 	buf__free(&b);
 }
 
+/* The answer and what to look at next are in each report, and markup in them is text. */
+static void test_why_and_next(void **state)
+{
+	struct buf b = { 0 };
+	struct sample s;
+
+	make_sample(&s);
+	s.incidents[0].why = (char *)"<b> computed";
+	s.incidents[0].verdict = json_pack("{s:s}", "next", "perf report -i <x> | less");
+	assert_int_equal(report_markdown(&s.o, &b), 0);
+	assert_non_null(strstr(b.data, "\nWhy: &lt;b&gt; computed  \nNext: perf report -i &lt;x&gt;"));
+	assert_null(strstr(b.data, "<x>"));
+	buf__free(&b);
+	assert_int_equal(report_junit(&s.o, &b), 0);
+	assert_non_null(strstr(
+		b.data, "; why: &lt;b&gt; computed; next: perf report -i &lt;x&gt; | less\""));
+	buf__free(&b);
+	assert_int_equal(report_json(&s.o, &b), 0);
+	assert_non_null(strstr(b.data, "\"next\": \"perf report -i <x> | less\""));
+	buf__free(&b);
+	json_decref(s.incidents[0].verdict);
+}
+
 /* ---- findings of the process that reads dumps ---- */
 
 static void drop_tables(struct sample *s)
@@ -584,6 +607,7 @@ int main(void)
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_annotations),
 		cmocka_unit_test(test_not_recorded),
+		cmocka_unit_test(test_why_and_next),
 		cmocka_unit_test(test_findings),
 		cmocka_unit_test(test_false_findings),
 		cmocka_unit_test(test_unread),

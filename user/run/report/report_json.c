@@ -155,14 +155,16 @@ static json_t *json_incidents(const struct outcome *o)
 
 	for (size_t i = 0; i < o->n_incidents; i++) {
 		const struct run_incident *inc = &o->incidents[i];
+		const char *next = json_string_value(json_object_get(inc->verdict, "next"));
 
 		json_array_append_new(
-			list, json_pack("{s:s, s:b, s:o, s:I, s:o, s:o, s:o}", "name", inc->name,
-					"last_window", inc->last, "triggers",
+			list, json_pack("{s:s, s:b, s:o, s:I, s:o, s:o, s:o, s:o}", "name",
+					inc->name, "last_window", inc->last, "triggers",
 					json_report_triggers(o, inc), "more_triggers",
 					(json_int_t)inc->more_triggers, "files", json_files(inc),
 					"hot_stacks", json_report_stacks(inc), "why",
-					inc->why ? report__text(inc->why) : json_null()));
+					inc->why ? report__text(inc->why) : json_null(), "next",
+					next ? report__text(next) : json_null()));
 	}
 	return list;
 }

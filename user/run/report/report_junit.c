@@ -40,15 +40,18 @@ static int rule_fact(const struct outcome *o, size_t rule, struct buf *b)
 		units__format_duration(o->rules[rule].state.max_value, max, sizeof(max)));
 }
 
-/* The fact, and why the recording contradicts it. */
-static int contradiction_message(const struct outcome *o, size_t rule, struct buf *b)
+/* The fact, why it came to that, and what to look at next. */
+static int failure_message(const struct outcome *o, size_t rule, struct buf *b)
 {
 	const struct run_incident *inc;
 	int err = rule_fact(o, rule, b);
+	const char *next;
 
 	if (err || !outcome__worst(o, rule, &inc) || !inc->why)
 		return err;
-	return buf__add_str(b, "; why: ") ?: buf__add_str(b, inc->why);
+	err = buf__add_str(b, "; why: ") ?: buf__add_str(b, inc->why);
+	next = json_string_value(json_object_get(inc->verdict, "next"));
+	return err || !next ? err : buf__add_str(b, "; next: ") ?: buf__add_str(b, next);
 }
 
 static int incident_name(const struct outcome *o, size_t rule, struct buf *b)
@@ -71,7 +74,7 @@ static int add_failure(const struct outcome *o, size_t rule, struct buf *b)
 	const struct run_rule *r = &o->rules[rule];
 	int err = buf__add_str(b, "      <failure type=\"rule\" message=\"");
 
-	err = err ?: add_escaped(o, rule, contradiction_message, b);
+	err = err ?: add_escaped(o, rule, failure_message, b);
 	err = err ?: buf__add_str(b, "\">");
 	err = err ?: add_escaped(o, rule, rule_fact, b);
 	err = err ? err

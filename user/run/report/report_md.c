@@ -111,11 +111,14 @@ static int add_rule_table(const struct outcome *o, struct buf *b)
 
 static int add_md_why(const struct run_incident *inc, struct buf *b)
 {
-	int err = inc->why ? buf__add_str(b, "\nWhy: ") : 0;
+	const char *next = json_string_value(json_object_get(inc->verdict, "next"));
+	int err;
 
 	if (!inc->why)
 		return 0;
-	err = err ?: escape__markdown(b, inc->why);
+	err = buf__add_str(b, "\nWhy: ") ?: escape__markdown(b, inc->why);
+	if (!err && next)
+		err = buf__add_str(b, "  \nNext: ") ?: escape__markdown(b, next);
 	return err ?: buf__add_str(b, "\n");
 }
 
