@@ -11,7 +11,7 @@
 #include "daemon/parts.h"
 #include "daemon/retainer.h"
 #include "daemon/rulebook.h"
-#include "daemon/saved_state.h"
+#include "daemon/state_keeper.h"
 
 #define DUMPS_WAITING_MAX 16
 
