@@ -6,9 +6,9 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "common/array.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "daemon/ended_sessions.h"
 #include "daemon/ring_fit.h"
 #include "daemon/rule_binding.h"
 #include "daemon/rulebook.h"
@@ -17,59 +17,6 @@
 #include "rules/ruleset.h"
 
 #define RESPAWN_NS NSEC_PER_SEC
-
-/*
- * Sessions that have ended, although they are in the rules: by a signal, with their command, or
- * with their tasks.
- */
-struct ended_session {
-	char *name;	   /* owned */
-	uint64_t again_at; /* ns: time of the next start; UINT64_MAX: it does not start again */
-	bool tried;	   /* a start failed */
-};
-
-struct ended_sessions {		 /* { 0 } is none */
-	struct ended_session *v; /* owned */
-	size_t n, cap;
-};
-
-/* 0 or -ENOMEM. */
-static int ended_sessions_add(struct ended_sessions *e, const char *name, uint64_t again_at)
-{
-	char *copy = ARRAY_HAS_ROOM(e->v, e->n, e->cap, 8) ? strdup(name) : NULL;
-
-	if (!copy)
-		return -ENOMEM;
-	e->v[e->n++] = (struct ended_session){ .name = copy, .again_at = again_at };
-	return 0;
-}
-
-static bool session_has_ended(const struct ended_sessions *e, const char *name)
-{
-	for (size_t i = 0; i < e->n; i++) {
-		if (!strcmp(e->v[i].name, name))
-			return true;
-	}
-	return false;
-}
-
-/* Remove ended sessions from @rs, which was made from the same text. */
-static void ended_sessions_drop(const struct ended_sessions *e, struct ruleset *rs)
-{
-	for (size_t i = rs->n_sessions; i--;) {
-		if (session_has_ended(e, rs->sessions[i].name))
-			ruleset__drop_session(rs, i);
-	}
-}
-
-/* Forget all of them: the rules were read again, with all sessions. */
-static void ended_sessions_clear(struct ended_sessions *e)
-{
-	for (size_t i = 0; i < e->n; i++)
-		free(e->v[i].name);
-	free(e->v);
-	*e = (struct ended_sessions){ 0 };
-}
 
 struct rulebook {
 	struct recorder *recorder;
@@ -274,7 +221,7 @@ static int plan_rules_again(struct rulebook *b, struct ruleset **ret_rs, struct 
 	if (!code) {
 		if (b->perf_habits)
 			plan__follow_perf(rs);
-		ended_sessions_drop(&b->ended, rs);
+		ended_sessions__drop(&b->ended, rs);
 		code = overlay__extend(b->overlay, rs, &diags);
 		code = code ?: rule_binding__bind(rs, b->tracefs, false, &diags);
 		code = code ?: plan__make(rs, b->tracefs, &diags, ret);
@@ -336,7 +283,7 @@ static int reload_rules(struct rulebook *b, const char *path, struct buf *ret_te
 	diags__format(&diags, ret_text);
 	code = code ?: put_rules_in_force(b, rs, plan, NULL, &err);
 	if (!code)
-		ended_sessions_clear(&b->ended);
+		ended_sessions__clear(&b->ended);
 	if (err.msg[0])
 		buf__printf(ret_text, "%s\n", err.msg);
 	plan__free(plan);
@@ -370,8 +317,8 @@ void rulebook__end_session(struct rulebook *b, size_t i, enum session_end end)
 	    recorder__dump(b->recorder, 1ULL << i, "the session ends") < 0)
 		log_warn("session '%s': too many dumps are in progress: it ends without one",
 			 d->session->name);
-	if (ended_sessions_add(&b->ended, d->session->name,
-			       respawn ? now_ns() + RESPAWN_NS : UINT64_MAX))
+	if (ended_sessions__add(&b->ended, d->session->name,
+				respawn ? now_ns() + RESPAWN_NS : UINT64_MAX))
 		log_error("out of memory: session '%s' continues", d->session->name);
 	else if (remake_active_set(b, &err))
 		log_error("session '%s' continues: %s", d->session->name, err.msg);
@@ -631,7 +578,7 @@ void rulebook__free(struct rulebook *b)
 		return;
 	ring_fit__free(b->env.fit);
 	overlay__free(b->overlay);
-	ended_sessions_clear(&b->ended);
+	ended_sessions__clear(&b->ended);
 	rules_watch__free(b->watch);
 	if (b->targets >= 0)
 		close(b->targets);
