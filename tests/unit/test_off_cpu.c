@@ -10,7 +10,7 @@
 #include <linux/types.h>
 
 #include "fed_records.h"
-#include "record/off_cpu.h"
+#include "record/offcpu_event.h"
 
 #define ID     77
 #define OTHERS 78
@@ -60,7 +60,7 @@ static size_t unpack(struct ring_sample *s)
 {
 	const struct perf_event_header *v = &s->header;
 
-	return off_cpu__unpack(&session, 0, &v, 1);
+	return offcpu_event__unpack(&session, 0, &v, 1);
 }
 
 static void check_sample(uint16_t n_kernel, uint16_t n_user, const uint64_t *ips, size_t n_ips)
@@ -135,7 +135,7 @@ static void others_stay(void **state)
 	v[0] = &s.header;
 	v[1] = &torn.header;
 	v[2] = &good.header;
-	assert_int_equal(off_cpu__unpack(&session, 0, v, 3), 2);
+	assert_int_equal(offcpu_event__unpack(&session, 0, v, 3), 2);
 	assert_memory_equal(&s, &before, sizeof(s));
 	assert_ptr_equal(v[1], &good.header);
 	list.n = 1; /* a session without the event */
@@ -164,13 +164,13 @@ static void a_sleep_ends_with_the_window(void **state)
 	s.raw.ns = 30;
 	other.id = OTHERS;
 	other.time = 100;
-	assert_int_equal(off_cpu__unpack(&session, 0, v, 2), 2);
-	off_cpu__cut(&session, 0, v, 2, 100); /* it ended in time */
-	off_cpu__cut(&session, 0, v, 2, 70);  /* it began later */
-	off_cpu__cut(&session, 0, v, 2, 74);  /* it was too short by then */
+	assert_int_equal(offcpu_event__unpack(&session, 0, v, 2), 2);
+	offcpu_event__cut(&session, 0, v, 2, 100); /* it ended in time */
+	offcpu_event__cut(&session, 0, v, 2, 70);  /* it began later */
+	offcpu_event__cut(&session, 0, v, 2, 74);  /* it was too short by then */
 	assert_int_equal(f->time, 100);
 	assert_int_equal(f->period, 30);
-	off_cpu__cut(&session, 0, v, 2, 75);
+	offcpu_event__cut(&session, 0, v, 2, 75);
 	assert_int_equal(f->time, 75);
 	assert_int_equal(f->period, 5);
 	assert_int_equal(f->n_ips, 5);
@@ -212,7 +212,7 @@ static void who_still_sleeps_has_a_sample(void **state)
 	add_sleeper(&asleep, 6, 40, 0, 0);
 	add_sleeper(&asleep, 6, 40, 1, 1);
 	asleep.len -= 8; /* the last one was cut off */
-	assert_int_equal(off_cpu__add_asleep(&session, &asleep, 50, &samples, &cpus), 0);
+	assert_int_equal(offcpu_event__add_asleep(&session, &asleep, 50, &samples, &cpus), 0);
 	assert_int_equal(cpus.len, 2 * sizeof(size_t));
 	assert_int_equal(((size_t *)cpus.data)[1], 0);
 	assert_int_equal(samples.len, 8 * (8 + 5) + 8 * 8);

@@ -13,7 +13,7 @@
 #include "daemon/evidence.h"
 #include "daemon/plan.h"
 #include "detect/engine/load_error.h"
-#include "record/off_cpu.h"
+#include "record/offcpu_event.h"
 #include "record/privilege.h"
 #include "record/record_opts.h"
 #include "record/session.h"

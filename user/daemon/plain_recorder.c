@@ -12,7 +12,7 @@
 #include "common/forward_ring.h"
 #include "common/log.h"
 #include "daemon/plain_recorder.h"
-#include "record/off_cpu.h"
+#include "record/offcpu_event.h"
 
 #define STEP_MS 1000
 
@@ -88,7 +88,7 @@ static const struct perf_event_header *record_of_file(struct plain_recorder *p, 
 		return rec;
 	memcpy(p->renamed.bytes, rec, rec->size);
 	session__rename(p->session, &copy, 1);
-	return off_cpu__unpack(p->session, cpu, &copy, 1) ? copy : NULL;
+	return offcpu_event__unpack(p->session, cpu, &copy, 1) ? copy : NULL;
 }
 
 static void drain_plain_record(const struct perf_event_header *rec, void *arg)

@@ -5,7 +5,7 @@
 #include "dump/file_parts.h"
 #include "perfdata/file_attr.h"
 #include "perfdata/marker.h"
-#include "record/off_cpu.h"
+#include "record/offcpu_event.h"
 
 /* ---- attributes ---- */
 

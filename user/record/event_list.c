@@ -10,7 +10,7 @@
 #include "record/event_list.h"
 #include "record/event_parse.h"
 #include "record/filter_check.h"
-#include "record/off_cpu.h"
+#include "record/offcpu_event.h"
 #include "record/privilege.h"
 
 #define DEFAULT_EVENT "cycles:P" /* as perf */
@@ -356,7 +356,7 @@ static int add_off_cpu(struct resolver *r)
 		return err;
 	ev = &r->list->v[r->list->n - 1];
 	ev->off_cpu = true;
-	off_cpu__init_attr(o, &ev->attr, &made);
+	offcpu_event__init_attr(o, &ev->attr, &made);
 	made.sampled = r->list->off_cpu.sampled;
 	made.sampled_event = r->list->off_cpu.sampled_event;
 	r->list->off_cpu = made;
@@ -376,7 +376,7 @@ static void take_off_cpu_samples(struct resolver *r)
 		    strcmp(ev->name, OFF_CPU_EVENT) || ev->leader != i)
 			continue;
 		ev->off_cpu = true;
-		off_cpu__init_attr(r->opts, &ev->attr, &l->off_cpu);
+		offcpu_event__init_attr(r->opts, &ev->attr, &l->off_cpu);
 		l->off_cpu = (struct off_cpu_opts){ .sampled = true, .sampled_event = i };
 	}
 }

@@ -29,7 +29,7 @@ struct event {
 	int cgroup_fd;	      /* its descriptor; -1: not open. Owned */
 	bool precise_max;     /* :P - precise_ip may be lowered */
 	bool cycles_fallback; /* may become cpu-clock if the PMU lacks cycles */
-	bool off_cpu;	      /* offcpu-time, for all tasks: see off_cpu.h */
+	bool off_cpu;	      /* offcpu-time, for all tasks: see offcpu_event.h */
 };
 
 struct off_cpu_opts {

@@ -14,7 +14,7 @@
 #include "common/clock.h"
 #include "common/cpus.h"
 #include "common/realtime.h"
-#include "record/off_cpu.h"
+#include "record/offcpu_event.h"
 #include "record/session_core.h"
 
 static _Atomic uint64_t memory_of_all;

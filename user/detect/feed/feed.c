@@ -15,7 +15,7 @@
 #include "detect/feed/feed.h"
 #include "interrupts.skel.h"
 #include "lock_wait.skel.h"
-#include "off_cpu_time.skel.h"
+#include "offcpu_time.skel.h"
 
 #define ATTACH_TO  "tp_btf/"
 #define WANTED_MAX 65536 /* tasks that exist when a session begins */
@@ -69,7 +69,7 @@ static void interrupts_free(void *skel)
 
 static int off_cpu_open(struct feed_programs *p, const struct feed_off_cpu *o)
 {
-	struct off_cpu_time_bpf *skel = off_cpu_time_bpf__open();
+	struct offcpu_time_bpf *skel = offcpu_time_bpf__open();
 	struct stat ns;
 
 	if (!skel)
@@ -92,7 +92,7 @@ static int off_cpu_open(struct feed_programs *p, const struct feed_off_cpu *o)
 
 static void off_cpu_free(void *skel)
 {
-	off_cpu_time_bpf__destroy(skel);
+	offcpu_time_bpf__destroy(skel);
 }
 
 static const struct feed_ops {
@@ -180,7 +180,7 @@ int feed__load(struct feed *f, enum feed_kind kind, uint16_t event_type, struct 
 	return load_error__explain(err, code, &log);
 }
 
-static int set_feed_cgroups(const struct off_cpu_time_bpf *skel, const struct feed_off_cpu *o)
+static int set_feed_cgroups(const struct offcpu_time_bpf *skel, const struct feed_off_cpu *o)
 {
 	uint8_t in = 1;
 
@@ -209,7 +209,7 @@ int feed__load_off_cpu(struct feed *f, const struct feed_off_cpu *o, struct err 
 	return load_error__explain(err, code, &log);
 }
 
-static int mark_off_cpu_tasks(struct off_cpu_time_bpf *skel, const pid_t *tids, size_t n,
+static int mark_off_cpu_tasks(struct offcpu_time_bpf *skel, const pid_t *tids, size_t n,
 			      size_t *new)
 {
 	uint64_t before = skel->bss->marked;
@@ -241,7 +241,7 @@ int feed__mark(struct feed *f, const pid_t *tids, size_t n, size_t *ret_new)
 void feed__frozen(struct feed *f, uint64_t time)
 {
 	for (enum feed_kind kind = FEED_OFF_CPU; kind <= FEED_STAYS; kind++) {
-		struct off_cpu_time_bpf *skel = f->of[kind].skel;
+		struct offcpu_time_bpf *skel = f->of[kind].skel;
 
 		if (skel)
 			__atomic_store_n(&skel->bss->frozen_at, time, __ATOMIC_RELAXED);
@@ -250,7 +250,7 @@ void feed__frozen(struct feed *f, uint64_t time)
 
 int feed__asleep(struct feed *f, uint64_t time, struct buf *ret)
 {
-	struct off_cpu_time_bpf *skel = f->of[FEED_STAYS].skel ?: f->of[FEED_OFF_CPU].skel;
+	struct offcpu_time_bpf *skel = f->of[FEED_STAYS].skel ?: f->of[FEED_OFF_CPU].skel;
 	int err;
 
 	if (!skel)

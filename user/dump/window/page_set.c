@@ -5,7 +5,7 @@
 
 #include "dump/window/page_set.h"
 #include "perfdata/record.h"
-#include "record/off_cpu.h"
+#include "record/offcpu_event.h"
 
 #define SEEN_SIZE 4096 /* a power of two */
 

@@ -5,7 +5,7 @@
 
 #include "dump/window/switch_stacks.h"
 #include "perfdata/record.h"
-#include "record/off_cpu.h"
+#include "record/offcpu_event.h"
 
 static bool is_switch(const struct event *e)
 {
@@ -85,7 +85,7 @@ static bool sample_wait_began(const struct switch_stacks *s, const struct perf_e
 
 	id = s->n_ids ? bsearch(&want, s->ids, s->n_ids, sizeof(want), compare_switch_ids) : NULL;
 	if (id)
-		*ret = id->off_cpu ? off_cpu__began(h) : record__time(h);
+		*ret = id->off_cpu ? offcpu_event__began(h) : record__time(h);
 	return id;
 }
 

@@ -10,7 +10,7 @@
 #include "dump/window/task_set.h"
 #include "dump/window/window.h"
 #include "perfdata/record.h"
-#include "record/off_cpu.h"
+#include "record/offcpu_event.h"
 
 #define FILE_OVERHEAD  (256 << 10) /* header, attributes, formats of events, host data */
 #define BUILD_ID_BYTES 64	   /* of one build id, without its name */
@@ -47,7 +47,7 @@ static int read_ring(struct gatherer *w, size_t c)
 	if (err)
 		return err;
 	session__rename(w->job->session, r->v, r->n);
-	r->n = off_cpu__unpack(w->job->session, c, r->v, r->n);
+	r->n = offcpu_event__unpack(w->job->session, c, r->v, r->n);
 	res->cpu = cpu->cpu;
 	res->torn = torn;
 	res->paused = shot->resumed - shot->paused;
@@ -187,7 +187,8 @@ static int add_asleep(struct gatherer *w)
 
 	if (!w->job->asleep)
 		return 0;
-	err = off_cpu__add_asleep(w->job->session, w->job->asleep, w->res->end, samples, &cpus);
+	err = offcpu_event__add_asleep(w->job->session, w->job->asleep, w->res->end, samples,
+				       &cpus);
 	for (size_t i = 0; !err && at < samples->len; i++, at += h->size) {
 		h = (const void *)(samples->data + at);
 		err = add_ring_record(w, ((const size_t *)cpus.data)[i], h);
@@ -391,7 +392,7 @@ int window__gather(const struct dump_job *job, struct dump_result *res, struct e
 			res->cpus[c].away =
 				session__away(job->session, c, away_from(res, c), res->end);
 		for (size_t c = 0; c < res->n_cpus; c++)
-			off_cpu__cut(job->session, c, w.rings[c].v, w.rings[c].n, res->end);
+			offcpu_event__cut(job->session, c, w.rings[c].v, w.rings[c].n, res->end);
 		code = gather_records(&w, err);
 	}
 	for (size_t c = 0; w.rings && c < res->n_cpus; c++)

@@ -4,7 +4,7 @@
 
 #include "fed_records.h"
 #include "perfdata/record.h"
-#include "record/off_cpu.h"
+#include "record/offcpu_event.h"
 
 #define RING_FIELDS (RECORD_SAMPLE_TYPE | PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW)
 #define FILE_FIELDS (RECORD_SAMPLE_TYPE | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN)
@@ -31,8 +31,8 @@ struct off_cpu_sample {
 	};
 };
 
-void off_cpu__init_attr(const struct record_opts *o, struct perf_event_attr *line,
-			struct off_cpu_opts *ret_opts)
+void offcpu_event__init_attr(const struct record_opts *o, struct perf_event_attr *line,
+			     struct off_cpu_opts *ret_opts)
 {
 	*ret_opts = (struct off_cpu_opts){
 		.wanted = true,
@@ -150,8 +150,8 @@ static bool is_off_cpu(const struct session *s, size_t c, const struct perf_even
 	return false;
 }
 
-size_t off_cpu__unpack(const struct session *s, size_t c, const struct perf_event_header **v,
-		       size_t n)
+size_t offcpu_event__unpack(const struct session *s, size_t c, const struct perf_event_header **v,
+			    size_t n)
 {
 	size_t kept = 0;
 
@@ -164,8 +164,8 @@ size_t off_cpu__unpack(const struct session *s, size_t c, const struct perf_even
 	return kept;
 }
 
-void off_cpu__cut(const struct session *s, size_t c, const struct perf_event_header **v, size_t n,
-		  uint64_t end)
+void offcpu_event__cut(const struct session *s, size_t c, const struct perf_event_header **v,
+		       size_t n, uint64_t end)
 {
 	bool has = has_off_cpu(s);
 
@@ -228,8 +228,8 @@ static int add_sleeper(const struct session *s, const struct frbpf_asleep *a, si
 	return buf__add(ret, to, to->header.size) ?: buf__add(cpus, &c, sizeof(c));
 }
 
-int off_cpu__add_asleep(const struct session *s, const struct buf *asleep, uint64_t end,
-			struct buf *ret, struct buf *cpus)
+int offcpu_event__add_asleep(const struct session *s, const struct buf *asleep, uint64_t end,
+			     struct buf *ret, struct buf *cpus)
 {
 	struct frbpf_asleep a = { 0 };
 	size_t at = 0;
@@ -246,7 +246,7 @@ int off_cpu__add_asleep(const struct session *s, const struct buf *asleep, uint6
 	return err;
 }
 
-uint64_t off_cpu__began(const struct perf_event_header *h)
+uint64_t offcpu_event__began(const struct perf_event_header *h)
 {
 	const struct off_cpu_sample *s = (const void *)h;
 

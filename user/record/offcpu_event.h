@@ -4,8 +4,8 @@
  * samples of the task that ran before. In files they are samples of the task that slept, as perf
  * record has them: its period is the time off CPU, in ns, and its callchain is where it slept.
  */
-#ifndef FRBPF_RECORD_OFF_CPU_H
-#define FRBPF_RECORD_OFF_CPU_H
+#ifndef FRBPF_RECORD_OFFCPU_EVENT_H
+#define FRBPF_RECORD_OFFCPU_EVENT_H
 
 #include "common/buf.h"
 #include "record/session.h"
@@ -13,8 +13,8 @@
 #define OFF_CPU_EVENT "offcpu-time" /* as perf names it */
 
 /* Turn @line, the attr that the options @o give to any event, into that of offcpu-time in rings. */
-void off_cpu__init_attr(const struct record_opts *o, struct perf_event_attr *line,
-			struct off_cpu_opts *ret_opts);
+void offcpu_event__init_attr(const struct record_opts *o, struct perf_event_attr *line,
+			     struct off_cpu_opts *ret_opts);
 
 /* The fields that samples of @ev have in files: PERF_SAMPLE_*. */
 uint64_t event__file_fields(const struct event *ev);
@@ -24,25 +24,25 @@ uint64_t event__file_fields(const struct event *ev);
  * number @c; they are changed in place, and do not grow. Samples get the ids of
  * session__event_ids(). Torn ones are dropped. Returns the new number of records.
  */
-size_t off_cpu__unpack(const struct session *s, size_t c, const struct perf_event_header **v,
-		       size_t n);
+size_t offcpu_event__unpack(const struct session *s, size_t c, const struct perf_event_header **v,
+			    size_t n);
 
 /*
- * Let samples of offcpu-time that @v has after off_cpu__unpack() end at @end, ns, if the sleep
+ * Let samples of offcpu-time that @v has after offcpu_event__unpack() end at @end, ns, if the sleep
  * began before and was long enough by then: it had not ended when the window did.
  */
-void off_cpu__cut(const struct session *s, size_t c, const struct perf_event_header **v, size_t n,
-		  uint64_t end);
+void offcpu_event__cut(const struct session *s, size_t c, const struct perf_event_header **v,
+		       size_t n, uint64_t end);
 
 /*
  * Make samples of tasks that still sleep. @asleep: struct frbpf_asleep, one after the other; those
  * of CPUs that @s does not record are left out. @end: time of the samples, ns. The samples are
  * added to @ret, for each the number of its CPU in @s to @cpus, a size_t. 0 or -ENOMEM.
  */
-int off_cpu__add_asleep(const struct session *s, const struct buf *asleep, uint64_t end,
-			struct buf *ret, struct buf *cpus);
+int offcpu_event__add_asleep(const struct session *s, const struct buf *asleep, uint64_t end,
+			     struct buf *ret, struct buf *cpus);
 
 /* When the sleep began that @h, a sample that was converted, is about: ns. */
-uint64_t off_cpu__began(const struct perf_event_header *h);
+uint64_t offcpu_event__began(const struct perf_event_header *h);
 
 #endif
