@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "admin/request.h"
+#include "admin/admin_request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -22,7 +22,7 @@
 #include <cmocka.h>
 
 #include "admin/admin.h"
-#include "admin/request.h"
+#include "admin/admin_request.h"
 #include "admin/server.h"
 #include "common/call_filter.h"
 #include "common/channel.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "admin/admin.h"
-#include "admin/request.h"
+#include "admin/admin_request.h"
 #include "admin/server.h"
 #include "common/channel.h"
 #include "common/cleanup.h"

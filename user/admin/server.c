@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "admin/request.h"
+#include "admin/admin_request.h"
 #include "admin/server.h"
 #include "common/call_filter.h"
 #include "common/channel.h"

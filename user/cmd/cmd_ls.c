@@ -4,7 +4,7 @@
 
 #include "analyse/why/why_incident.h"
 #include "cmd/cmd.h"
-#include "cmd/incidents.h"
+#include "cmd/incident_list.h"
 #include "cmd/json_fields.h"
 #include "common/buf.h"
 #include "common/log.h"
@@ -22,10 +22,10 @@ static int cause_key(const json_t *why, const char *rule, struct buf *key)
 }
 
 /* Add incident @i to its group in @groups, an object by key. 0 or -ENOMEM. */
-static int add_listed_incident(json_t *groups, const struct incidents *v, size_t i,
+static int add_listed_incident(json_t *groups, const struct incident_list *v, size_t i,
 			       const json_t *manifest, json_t *why)
 {
-	const char *rule = str(incidents__trigger(manifest), "rule");
+	const char *rule = str(incident_list__trigger(manifest), "rule");
 	struct buf key = { 0 };
 	json_t *g;
 	int err = cause_key(why, rule, &key);
@@ -94,7 +94,7 @@ static int print_groups(const json_t *groups, bool json)
 }
 
 /* Print one line per cause, the rarest first; @json: as an array. Returns the exit status. */
-static int ls_causes__print(const struct incidents *v, bool json)
+static int ls_causes__print(const struct incident_list *v, bool json)
 {
 	char base[PATH_MAX + 8];
 	json_t *groups = json_object();
@@ -103,14 +103,14 @@ static int ls_causes__print(const struct incidents *v, bool json)
 
 	snprintf(base, sizeof(base), "%s/..", v->dir);
 	for (size_t i = 0; groups && i < v->n; i++) {
-		json_t *m = incidents__manifest(v, i, &err), *why;
+		json_t *m = incident_list__manifest(v, i, &err), *why;
 
 		if (!m) {
 			log_error("%s", err.msg);
 			status = EXIT_FAILED;
 			continue;
 		}
-		if (!incidents__has_fired(m)) { /* requested by hand, so it has no cause */
+		if (!incident_list__has_fired(m)) { /* requested by hand, so it has no cause */
 			json_decref(m);
 			continue;
 		}
@@ -254,7 +254,7 @@ static void print_why(const json_t *m)
 		printf("  why: %s", verdict);
 }
 
-static bool incident_is_there(const struct incidents *v, const char *name)
+static bool incident_is_there(const struct incident_list *v, const char *name)
 {
 	for (size_t i = 0; i < v->n; i++) {
 		if (strcmp(v->names[i], name) == 0)
@@ -268,7 +268,7 @@ static bool incident_is_there(const struct incidents *v, const char *name)
  * not NULL. Returns the index to go on from.
  */
 static size_t print_removed(const json_t *removed, size_t from, json_int_t time,
-			    const struct incidents *v, json_t *all)
+			    const struct incident_list *v, json_t *all)
 {
 	for (; from < json_array_size(removed); from++) {
 		json_t *line = json_array_get(removed, from);
@@ -297,20 +297,20 @@ static size_t print_removed(const json_t *removed, size_t from, json_int_t time,
 
 static int list_incidents(const char *base, bool json)
 {
-	struct incidents v;
+	struct incident_list v;
 	struct err err = { 0 };
 	json_t *all = json_array(), *removed;
 	int status = EXIT_DONE;
 	size_t next = 0;
 
-	if (incidents__read(base, &err, &v)) {
+	if (incident_list__read(base, &err, &v)) {
 		log_error("%s", err.msg);
 		json_decref(all);
 		return EXIT_FAILED;
 	}
 	removed = removal_log__read(base);
 	for (size_t i = 0; i < v.n; i++) {
-		json_t *m = incidents__manifest(&v, i, &err);
+		json_t *m = incident_list__manifest(&v, i, &err);
 
 		if (!m) {
 			log_error("%s", err.msg);
@@ -326,7 +326,7 @@ static int list_incidents(const char *base, bool json)
 		}
 		cmd_make_printable(m);
 		printf("%s  ", v.names[i]);
-		print_cause(incidents__trigger(m),
+		print_cause(incident_list__trigger(m),
 			    json_is_true(json_object_get(m, "contradicted")));
 		print_others(m);
 		print_sessions(m);
@@ -341,22 +341,22 @@ static int list_incidents(const char *base, bool json)
 		log_info("no incident yet in %s", v.dir);
 	json_decref(all);
 	json_decref(removed);
-	incidents__free(&v);
+	incident_list__free(&v);
 	return status;
 }
 
 static int list_causes(const char *base, bool json)
 {
-	struct incidents v;
+	struct incident_list v;
 	struct err err = { 0 };
 	int status;
 
-	if (incidents__read(base, &err, &v)) {
+	if (incident_list__read(base, &err, &v)) {
 		log_error("%s", err.msg);
 		return EXIT_FAILED;
 	}
 	status = ls_causes__print(&v, json);
-	incidents__free(&v);
+	incident_list__free(&v);
 	return status;
 }
 

@@ -6,7 +6,7 @@
 
 #include "analyse/why/why_incident.h"
 #include "cmd/cmd.h"
-#include "cmd/incidents.h"
+#include "cmd/incident_list.h"
 #include "cmd/json_fields.h"
 #include "cmd/operand.h"
 #include "cmd/show_trigger.h"
@@ -124,8 +124,8 @@ static void print_next(const json_t *m)
 	if (next[0])
 		printf("next: %s\n", next);
 	if (s)
-		printf("%s perf script -i %s | less +/frbpf:trigger\n", next[0] ? "  or:" : "next:",
-		       str(s, "file"));
+		printf("%s perf script -i %s | less +/frbpf:trigger\n",
+		       next[0] ? "  or:" : "next:", str(s, "file"));
 }
 
 static void print_incident(const json_t *m)

@@ -9,7 +9,7 @@
 #include "analyse/why/why_incident.h"
 #include "analyse/why/why_text.h"
 #include "cmd/cmd.h"
-#include "cmd/incidents.h"
+#include "cmd/incident_list.h"
 #include "cmd/json_fields.h"
 #include "cmd/operand.h"
 #include "cmd/show_trigger.h"
@@ -70,7 +70,7 @@ static json_t *read_own_manifest(int fd, const char *base, const char *name)
 	struct err err = { 0 };
 
 	snprintf(dir, sizeof(dir), "%s/incidents", base);
-	return incidents__parse_manifest(fd, name, dir, &err);
+	return incident_list__parse_manifest(fd, name, dir, &err);
 }
 
 static json_t *explain_manifest(const json_t *manifest, const char *base)

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "cmd/incidents.h"
+#include "cmd/incident_list.h"
 #include "cmd/operand.h"
 #include "common/dump_name.h"
 #include "common/log.h"
@@ -27,11 +27,11 @@ static void base_of_file(const char *path, char base[static PATH_MAX])
 	}
 }
 
-static int find_default(const struct incidents *v, enum incident_default def, struct err *err,
+static int find_default(const struct incident_list *v, enum incident_default def, struct err *err,
 			size_t *ret)
 {
-	if (def == INCIDENT_LAST || !incidents__last_fired(v, ret))
-		return incidents__find(v, "last", err, ret);
+	if (def == INCIDENT_LAST || !incident_list__last_fired(v, ret))
+		return incident_list__find(v, "last", err, ret);
 	if (*ret + 1 < v->n)
 		log_info("the last incident was requested by hand; this is the last that a rule "
 			 "fired, %s",
@@ -43,16 +43,18 @@ static int find_default(const struct incidents *v, enum incident_default def, st
 static int find_in_base(const char *what, enum incident_default def, struct err *err,
 			struct incident_operand *ret)
 {
-	struct incidents v = { 0 };
+	struct incident_list v = { 0 };
 	size_t i;
-	int code = incidents__read(ret->base, err, &v);
+	int code = incident_list__read(ret->base, err, &v);
 
-	code = code ?: what ? incidents__find(&v, what, err, &i) : find_default(&v, def, err, &i);
+	code = code
+		       ?: what ? incident_list__find(&v, what, err, &i)
+			       : find_default(&v, def, err, &i);
 	if (!code) {
-		ret->manifest = incidents__manifest(&v, i, err);
+		ret->manifest = incident_list__manifest(&v, i, err);
 		code = ret->manifest ? 0 : -EINVAL;
 	}
-	incidents__free(&v);
+	incident_list__free(&v);
 	return code;
 }
 
@@ -62,7 +64,7 @@ static int find_manifest(const char *path, struct err *err, struct incident_oper
 
 	base_of_file(path, ret->base);
 	snprintf(dir, sizeof(dir), "%s/incidents", ret->base);
-	ret->manifest = incidents__read_manifest(path, dir, err);
+	ret->manifest = incident_list__read_manifest(path, dir, err);
 	return ret->manifest ? 0 : -EINVAL;
 }
 

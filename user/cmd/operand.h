@@ -23,7 +23,7 @@ struct incident_operand {
 };
 
 /*
- * Find the incident @what. It is a name for incidents__find(), in the base found by @hint; or a
+ * Find the incident @what. It is a name for incident_list__find(), in the base found by @hint; or a
  * path: a directory with incidents, a manifest, or a dump. The incident of a dump must be where the
  * dump was written, in that base, or beside the dump. NULL, or a directory: take @def. Negative errno, message in @err.
  */

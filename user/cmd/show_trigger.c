@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analyse/replay.h"
-#include "cmd/incidents.h"
+#include "cmd/incident_list.h"
 #include "cmd/json_fields.h"
 #include "cmd/show_trigger.h"
 #include "common/cleanup.h"
@@ -411,7 +411,7 @@ static size_t hint_distance(const char *run, const char *const hints[static HINT
 
 const json_t *next_session(const json_t *manifest)
 {
-	const json_t *trigger = incidents__trigger(manifest), *best = NULL, *s;
+	const json_t *trigger = incident_list__trigger(manifest), *best = NULL, *s;
 	const char *source = str(trigger, "source"), *when = str(trigger, "when");
 	char name[128], system[64];
 	const char *of_event[HINTS] = { name, system };

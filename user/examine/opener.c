@@ -19,7 +19,7 @@
 #include "common/proc_file.h"
 #include "examine/opener.h"
 #include "examine/sandbox.h"
-#include "symbols/elf_files.h"
+#include "symbols/elf_recorded.h"
 #include "symbols/file_search.h"
 #include "symbols/map_list.h"
 
@@ -158,11 +158,11 @@ static void open_debug(const struct examine_request *r, struct opened *to, struc
 	struct stat st;
 
 	to->n_files = fds->n;
-	to->ours = fds->n && !fstat(fds->v[0], &st) && elf_files__is_ours(&st);
+	to->ours = fds->n && !fstat(fds->v[0], &st) && elf_recorded__is_ours(&st);
 	for (unsigned int i = 0; i < FILE_SEARCH_DEBUG && fds->n; i++) {
 		int fd = file_search__debug(r->path, &r->id, r->link, i);
 
-		if (fd >= 0 && (fstat(fd, &st) || !elf_files__is_ours(&st)))
+		if (fd >= 0 && (fstat(fd, &st) || !elf_recorded__is_ours(&st)))
 			close(fd);
 		else
 			fds__add(fds, fd);

@@ -11,7 +11,7 @@
 #include "examine/parser.h"
 #include "examine/probe/probe_search.h"
 #include "examine/sandbox.h"
-#include "symbols/elf_files.h"
+#include "symbols/elf_recorded.h"
 
 /* The answer to one request. */
 struct answer {
@@ -64,7 +64,7 @@ static void name_places(const struct examine_request *r, const struct elf_symbol
 
 static bool file_has_id(const struct examine_request *r, int fd)
 {
-	return r->kind == EXAMINE_VDSO || elf_files__has_id(fd, &r->id);
+	return r->kind == EXAMINE_VDSO || elf_recorded__has_id(fd, &r->id);
 }
 
 /* Name functions by the first file that has the build id, and by its debug file. */
@@ -82,7 +82,7 @@ static int parse_symbols(const struct opened *in, struct answer *a, const int *f
 		return -ENOENT;
 	e.wanted = &wanted;
 	for (i = 0; i < in->n_debug && !e.full; i++)
-		elf_files__take_debug(fds[in->n_files + i], &r->id, &e);
+		elf_recorded__take_debug(fds[in->n_files + i], &r->id, &e);
 	e.wanted = NULL;
 	if (!e.full && examine_link__is_valid(e.debuglink))
 		memcpy(a->head.link, e.debuglink, sizeof(a->head.link));
@@ -97,7 +97,7 @@ static int read_perf_map(const struct examine_request *r, struct answer *a, cons
 	struct symbol_table t = { 0 };
 	int err = n ? symbol_table__want(&t, r->places, r->n_places) : -ENOENT;
 
-	err = err ?: elf_files__read_perf_map(fds[0], &t);
+	err = err ?: elf_recorded__read_perf_map(fds[0], &t);
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < r->n_places; i++) {

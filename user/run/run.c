@@ -18,11 +18,11 @@
 #include "record/privilege.h"
 #include "rules/units.h"
 #include "run/findings.h"
-#include "run/output_dir.h"
 #include "run/hot_stacks.h"
-#include "run/recording.h"
+#include "run/output_dir.h"
 #include "run/report/report.h"
 #include "run/run.h"
+#include "run/run_recording.h"
 #include "run/run_rules.h"
 #include "run/run_target.h"
 
@@ -164,15 +164,15 @@ static void wait_for(struct pollfd *fds, size_t n, uint64_t wait, uint64_t deadl
 static void await_recording(struct waiter *w)
 {
 	struct pollfd fds[] = { { w->signals, POLLIN },
-				{ recording__fd(w->recording), POLLIN },
+				{ run_recording__fd(w->recording), POLLIN },
 				{ w->target->pidfd, POLLIN }, /* ignored if -1 */
-				{ recording__keys_fd(w->recording), POLLIN },
-				{ recording__cpus_fd(w->recording), POLLIN } };
+				{ run_recording__keys_fd(w->recording), POLLIN },
+				{ run_recording__cpus_fd(w->recording), POLLIN } };
 	uint64_t deadline = w->opts->for_ns ? now_ns() + w->opts->for_ns : UINT64_MAX, wait;
 	bool signalled = false;
 
 	for (;;) {
-		wait = recording__step(w->recording);
+		wait = run_recording__step(w->recording);
 		if (recording_is_over(w, signalled, fds[2].revents, deadline))
 			return;
 		wait_for(fds, ARRAY_SIZE(fds), wait, deadline);
@@ -311,7 +311,7 @@ static int arm_run(struct run *r)
 
 	if (r->opts->scope == RUN_TREE)
 		code = run_target__set_command(&r->target, r->child.pid, &r->err);
-	code = code ?: recording__open(&rec, &r->rules, &r->err, &r->recording);
+	code = code ?: run_recording__open(&rec, &r->rules, &r->err, &r->recording);
 	if (code == -EPERM || code == -EACCES) {
 		struct err refused = r->err;
 
@@ -368,7 +368,7 @@ static void record_command(struct run *r)
 
 	start_run_command(r);
 	if (r->outcome.exec_error) {
-		recording__free(TAKE_PTR(r->recording));
+		run_recording__free(TAKE_PTR(r->recording));
 		return;
 	}
 	await_recording(&w);
@@ -376,8 +376,8 @@ static void record_command(struct run *r)
 		measure__end(&r->measure, &r->child, &r->outcome.cost);
 		r->outcome.has_cost = true;
 	}
-	recording__finish(r->recording, last);
-	recording__free(TAKE_PTR(r->recording));
+	run_recording__finish(r->recording, last);
+	run_recording__free(TAKE_PTR(r->recording));
 	await_command(&w);
 	note_command_end(r);
 	findings__find(&r->outcome, &r->directory.base);
@@ -452,7 +452,7 @@ int run__run(const struct run_opts *opts)
 		r.examiner = NULL;
 	probe_reader__use(r.examiner);
 	status = status ?: run_in_base(&r);
-	recording__free(r.recording);
+	run_recording__free(r.recording);
 	child__free(&r.child);
 	app_place__free(&r.app);
 	output_dir__undo(&r.directory);

@@ -15,7 +15,7 @@
 #include "common/foreign.h"
 #include "common/opening.h"
 #include "common/proc_file.h"
-#include "symbols/elf_files.h"
+#include "symbols/elf_recorded.h"
 #include "symbols/file_search.h"
 
 #define DEBUG_DIR "/usr/lib/debug"
@@ -180,12 +180,12 @@ int file_search__vdso(const struct build_id *id)
 		return ask_opener(OPENING_VDSO, &(struct mapped_file){ .path = "", .id = id }, "",
 				  0);
 	fd = open_vdso();
-	if (fd >= 0 && (elf_files__has_id(fd, id) || is_running_kernel(id)))
+	if (fd >= 0 && (elf_recorded__has_id(fd, id) || is_running_kernel(id)))
 		return TAKE_FD(fd);
 	if (fd >= 0)
 		close(fd);
 	fd = open_kept(id, "vdso");
-	return fd >= 0 && elf_files__has_id(fd, id) ? TAKE_FD(fd) : -ENOENT;
+	return fd >= 0 && elf_recorded__has_id(fd, id) ? TAKE_FD(fd) : -ENOENT;
 }
 
 /* The pid of a living process in its own namespace, else @pid itself. */

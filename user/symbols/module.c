@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "symbols/elf_files.h"
+#include "symbols/elf_recorded.h"
 #include "symbols/file_search.h"
 #include "symbols/kernel_space.h"
 #include "symbols/kernel_symbols.h"
@@ -194,7 +194,7 @@ static bool read_mapped(const struct mapped_file *m, struct elf_symbols *ret, bo
 	for (unsigned int i = 0; i < FILE_SEARCH_MAPPED; i++) {
 		_cleanup_close_ int fd = file_search__mapped(m, i);
 
-		if (fd >= 0 && !elf_files__has_id(fd, m->id))
+		if (fd >= 0 && !elf_recorded__has_id(fd, m->id))
 			*ret_other = true;
 		else if (fd >= 0 && !elf_symbols__read(fd, ret))
 			return true;
@@ -208,7 +208,7 @@ static void find_debug_file(const char *path, const struct build_id *id, struct 
 	for (unsigned int i = 0; i < FILE_SEARCH_DEBUG; i++) {
 		_cleanup_close_ int fd = file_search__debug(path, id, to->debuglink, i);
 
-		if (fd >= 0 && elf_files__take_debug(fd, id, to))
+		if (fd >= 0 && elf_recorded__take_debug(fd, id, to))
 			return;
 	}
 }
@@ -266,7 +266,7 @@ struct cfi *module_files__cfi(const char *path, const struct build_id *id, uint3
 	for (unsigned int i = 0; i < FILE_SEARCH_MAPPED; i++) {
 		_cleanup_close_ int fd = file_search__mapped(&mapped, i);
 
-		if (fd >= 0 && elf_files__has_id(fd, id) && !cfi__open(fd, &cfi))
+		if (fd >= 0 && elf_recorded__has_id(fd, id) && !cfi__open(fd, &cfi))
 			return cfi;
 	}
 	return NULL;
@@ -290,7 +290,7 @@ const char *module_files__read_perf_map(uint32_t pid, struct symbol_table *ret)
 	if (fd == -ENOENT || fd == -ESRCH)
 		return "has no /tmp/perf-PID.map";
 	if (fd >= 0)
-		err = elf_files__read_perf_map(fd, ret);
+		err = elf_recorded__read_perf_map(fd, ret);
 	if (err < 0)
 		return err == -ENOMEM ? "out of memory for its symbols"
 				      : "has a perf-PID.map that cannot be read";

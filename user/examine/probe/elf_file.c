@@ -10,7 +10,7 @@
 #include "examine/probe/elf_file.h"
 #include "examine/probe/func_exits.h"
 #include "examine/probe/usdt_note.h"
-#include "symbols/elf_files.h"
+#include "symbols/elf_recorded.h"
 
 /* Code of a function, copied from the file, which may be malicious. */
 struct code {
@@ -272,8 +272,8 @@ int elf_file__each_function(struct elf_file *f, elf_function_fn fn, void *arg)
 		id.size = 0;
 	for (size_t i = 0; i < f->n_debug && id.size && !found && !err && names != ELF_NAMES_FULL;
 	     i++)
-		err = elf_files__each_debug_function(f->debug[i], &id, SECTION_MAX, fn, arg,
-						     &found);
+		err = elf_recorded__each_debug_function(f->debug[i], &id, SECTION_MAX, fn, arg,
+							&found);
 	f->stripped = names == ELF_NAMES_EXPORTED && !found;
 	return err;
 }

@@ -6,7 +6,7 @@
 #include "common/clock.h"
 #include "common/printable.h"
 #include "examine/probe/probe_reader.h"
-#include "symbols/elf_files.h"
+#include "symbols/elf_recorded.h"
 
 #define NSEC 1000000000ULL
 
@@ -113,7 +113,7 @@ static int ask_about(struct examine_request *r, int fd, const struct stat *st, u
 	}
 	buf__free(&body);
 	/* a stranger's file may have taken over the parser, so it is replaced */
-	if (!elf_files__is_ours(st))
+	if (!elf_recorded__is_ours(st))
 		examiner__rest(examiner, EXAMINER_PROBES);
 	return code;
 }

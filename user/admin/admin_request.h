@@ -2,8 +2,8 @@
 /*
  * Requests to frbpf-admin: messages, and the calls that need CAP_SYS_ADMIN. Private to user/admin.
  */
-#ifndef FRBPF_ADMIN_REQUEST_H
-#define FRBPF_ADMIN_REQUEST_H
+#ifndef FRBPF_ADMIN_ADMIN_REQUEST_H
+#define FRBPF_ADMIN_ADMIN_REQUEST_H
 
 #include <linux/perf_event.h>
 #include <stddef.h>

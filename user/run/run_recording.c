@@ -12,7 +12,7 @@
 #include "daemon/parts.h"
 #include "examine/examiner.h"
 #include "rules/units.h"
-#include "run/recording.h"
+#include "run/run_recording.h"
 
 /* The reason of a dump that no rule caused */
 #define LAST_WINDOW_REASON "the last window of the run"
@@ -221,8 +221,8 @@ static int describe_outcome_rules(struct recording *r, struct err *err)
 	return o->rules ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
-int recording__open(const struct recording_opts *opts, struct run_rules *rules, struct err *err,
-		    struct recording **ret)
+int run_recording__open(const struct recording_opts *opts, struct run_rules *rules, struct err *err,
+			struct recording **ret)
 {
 	struct parts_opts parts = {
 		.base = opts->base,
@@ -249,7 +249,7 @@ int recording__open(const struct recording_opts *opts, struct run_rules *rules, 
 	code = code ?: describe_sessions(r, err);
 	code = code ?: describe_outcome_rules(r, err);
 	if (code) {
-		recording__free(r);
+		run_recording__free(r);
 		return code;
 	}
 	r->started = now_ns();
@@ -280,22 +280,22 @@ static bool on_run_incident(struct incident *inc, bool first, void *arg)
 	return code == 0;
 }
 
-int recording__fd(const struct recording *r)
+int run_recording__fd(const struct recording *r)
 {
 	return recorder__fd(r->parts.recorder);
 }
 
-int recording__keys_fd(const struct recording *r)
+int run_recording__keys_fd(const struct recording *r)
 {
 	return detectors__keys_fd(r->parts.detectors);
 }
 
-int recording__cpus_fd(const struct recording *r)
+int run_recording__cpus_fd(const struct recording *r)
 {
 	return parts__cpus_fd(&r->parts);
 }
 
-uint64_t recording__step(struct recording *r)
+uint64_t run_recording__step(struct recording *r)
 {
 	uint64_t wait, keys;
 
@@ -360,7 +360,7 @@ static void log_contradicted(const struct outcome *o)
 	}
 }
 
-void recording__finish(struct recording *r, bool last)
+void run_recording__finish(struct recording *r, bool last)
 {
 	struct outcome *o = r->opts.outcome;
 	struct detectors_stats detectors;
@@ -387,7 +387,7 @@ void recording__finish(struct recording *r, bool last)
 	o->unseen = detectors.missing_storage;
 }
 
-void recording__free(struct recording *r)
+void run_recording__free(struct recording *r)
 {
 	if (!r)
 		return;

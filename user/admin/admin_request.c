@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "admin/request.h"
+#include "admin/admin_request.h"
 #include "common/buf.h"
 
 static bool is_probe(const struct perf_event_attr *attr, const struct admin_pmus *pmus)

@@ -4,12 +4,12 @@
 
 #include "common/cleanup.h"
 #include "common/elf_copy.h"
-#include "symbols/elf_files.h"
+#include "symbols/elf_recorded.h"
 #include "symbols/text_symbols.h"
 
 #define PERF_MAP_MAX (256u << 20)
 
-bool elf_files__has_id(int fd, const struct build_id *id)
+bool elf_recorded__has_id(int fd, const struct build_id *id)
 {
 	struct build_id is = { 0 };
 
@@ -17,7 +17,7 @@ bool elf_files__has_id(int fd, const struct build_id *id)
 			     !memcmp(is.data, id->data, id->size));
 }
 
-bool elf_files__take_debug(int fd, const struct build_id *id, struct elf_symbols *to)
+bool elf_recorded__take_debug(int fd, const struct build_id *id, struct elf_symbols *to)
 {
 	struct elf_wanted wanted = { 0 };
 	struct elf_symbols e = { 0 };
@@ -27,7 +27,7 @@ bool elf_files__take_debug(int fd, const struct build_id *id, struct elf_symbols
 		wanted.segments = to;
 		e.wanted = &wanted;
 	}
-	if (!elf_files__has_id(fd, id) || elf_symbols__read(fd, &e))
+	if (!elf_recorded__has_id(fd, id) || elf_symbols__read(fd, &e))
 		return false;
 	if (!e.full || !e.table.n) {
 		elf_symbols__free(&e);
@@ -40,20 +40,20 @@ bool elf_files__take_debug(int fd, const struct build_id *id, struct elf_symbols
 	return true;
 }
 
-bool elf_files__is_ours(const struct stat *st)
+bool elf_recorded__is_ours(const struct stat *st)
 {
 	return (!st->st_uid || st->st_uid == geteuid()) && !(st->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-int elf_files__each_debug_function(int fd, const struct build_id *id, uint64_t max,
-				   elf_function_fn fn, void *arg, bool *ret_found)
+int elf_recorded__each_debug_function(int fd, const struct build_id *id, uint64_t max,
+				      elf_function_fn fn, void *arg, bool *ret_found)
 {
 	_cleanup_close_ int copy = -1;
 	enum elf_names names = ELF_NAMES_EXPORTED;
 	Elf *elf;
 	int err = 0;
 
-	if (!elf_files__has_id(fd, id) || elf_copy__make(fd, ELF_COPY_SYMBOLS, &copy))
+	if (!elf_recorded__has_id(fd, id) || elf_copy__make(fd, ELF_COPY_SYMBOLS, &copy))
 		return 0;
 	elf = elf_begin(copy, ELF_C_READ, NULL);
 	if (elf && elf_kind(elf) == ELF_K_ELF)
@@ -68,7 +68,7 @@ static int add_perf_map(const struct buf *text, void *arg)
 	return text_symbols__perf_map(text, arg);
 }
 
-int elf_files__read_perf_map(int fd, struct symbol_table *ret)
+int elf_recorded__read_perf_map(int fd, struct symbol_table *ret)
 {
 	struct symbol_table t = { .wanted = TAKE_PTR(ret->wanted) };
 	int err = text_chunks__each(fd, PERF_MAP_MAX, add_perf_map, &t) ?: symbol_table__finish(&t);

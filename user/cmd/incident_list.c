@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/incidents.h"
+#include "cmd/incident_list.h"
 #include "common/buf.h"
 #include "common/dump_name.h"
 #include "dump/base/manifest.h"
@@ -44,13 +44,13 @@ static int compare_incident_times(const void *a, const void *b)
  * Sort by the clock of the base: names have wall-clock time, which may go back. Without memory,
  * keep the order of the names.
  */
-static void sort_by_time(struct incidents *v)
+static void sort_by_time(struct incident_list *v)
 {
 	struct timed *t = calloc(v->n + 1, sizeof(*t));
 
 	for (size_t i = 0; t && i < v->n; i++) {
 		struct err err;
-		json_t *m = incidents__manifest(v, i, &err);
+		json_t *m = incident_list__manifest(v, i, &err);
 
 		t[i] = (struct timed){ v->names[i],
 				       json_integer_value(json_object_get(m, "base_ns")) };
@@ -63,12 +63,12 @@ static void sort_by_time(struct incidents *v)
 	free(t);
 }
 
-int incidents__read(const char *base, struct err *err, struct incidents *ret)
+int incident_list__read(const char *base, struct err *err, struct incident_list *ret)
 {
 	struct dirent **entries = NULL;
 	int n, i, code = 0;
 
-	*ret = (struct incidents){ 0 };
+	*ret = (struct incident_list){ 0 };
 	snprintf(ret->dir, sizeof(ret->dir), "%.*s/incidents", PATH_MAX - 16, base);
 	n = scandir(ret->dir, &entries, is_manifest, alphasort);
 	if (n < 0)
@@ -91,11 +91,11 @@ int incidents__read(const char *base, struct err *err, struct incidents *ret)
 		sort_by_time(ret);
 		return 0;
 	}
-	incidents__free(ret);
+	incident_list__free(ret);
 	return err_set(err, code, "out of memory");
 }
 
-void incidents__free(struct incidents *v)
+void incident_list__free(struct incident_list *v)
 {
 	for (size_t i = 0; i < v->n; i++)
 		free(v->names[i]);
@@ -127,15 +127,15 @@ static void mark_gone_sessions(const char *dir, const json_t *m)
 	}
 }
 
-json_t *incidents__manifest(const struct incidents *v, size_t i, struct err *err)
+json_t *incident_list__manifest(const struct incident_list *v, size_t i, struct err *err)
 {
 	char path[PATH_MAX + 32];
 
 	snprintf(path, sizeof(path), "%s/%s" SUFFIX, v->dir, v->names[i]);
-	return incidents__read_manifest(path, v->dir, err);
+	return incident_list__read_manifest(path, v->dir, err);
 }
 
-json_t *incidents__parse_manifest(int fd, const char *path, const char *dir, struct err *err)
+json_t *incident_list__parse_manifest(int fd, const char *path, const char *dir, struct err *err)
 {
 	struct buf text = { 0 };
 	json_error_t why;
@@ -185,7 +185,7 @@ static void find_beside(const char *path, const json_t *m)
 	}
 }
 
-json_t *incidents__read_manifest(const char *path, const char *dir, struct err *err)
+json_t *incident_list__read_manifest(const char *path, const char *dir, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	json_t *m;
@@ -194,31 +194,31 @@ json_t *incidents__read_manifest(const char *path, const char *dir, struct err *
 		err_set(err, -errno, "%s: %s", path, strerror(errno));
 		return NULL;
 	}
-	m = incidents__parse_manifest(fd, path, dir, err);
+	m = incident_list__parse_manifest(fd, path, dir, err);
 	if (m)
 		find_beside(path, m);
 	return m;
 }
 
-const json_t *incidents__trigger(const json_t *manifest)
+const json_t *incident_list__trigger(const json_t *manifest)
 {
 	return json_array_get(json_object_get(manifest, "triggers"), 0);
 }
 
-bool incidents__has_fired(const json_t *manifest)
+bool incident_list__has_fired(const json_t *manifest)
 {
-	return json_is_string(json_object_get(incidents__trigger(manifest), "rule"));
+	return json_is_string(json_object_get(incident_list__trigger(manifest), "rule"));
 }
 
-bool incidents__last_fired(const struct incidents *v, size_t *ret)
+bool incident_list__last_fired(const struct incident_list *v, size_t *ret)
 {
 	bool fired = false;
 
 	for (size_t i = v->n; i-- > 0 && !fired;) {
 		struct err err;
-		json_t *m = incidents__manifest(v, i, &err);
+		json_t *m = incident_list__manifest(v, i, &err);
 
-		fired = incidents__has_fired(m);
+		fired = incident_list__has_fired(m);
 		if (fired)
 			*ret = i;
 		json_decref(m);
@@ -243,11 +243,11 @@ static bool manifest_has_rule(const json_t *manifest, const char *list, const ch
 }
 
 /* The last incident that contains rule @rule (@len bytes), even if another rule began it. */
-static int find_last_of_rule(const struct incidents *v, const char *rule, size_t len,
+static int find_last_of_rule(const struct incident_list *v, const char *rule, size_t len,
 			     struct err *err, size_t *ret)
 {
 	for (size_t i = v->n; i-- > 0;) {
-		json_t *m = incidents__manifest(v, i, err);
+		json_t *m = incident_list__manifest(v, i, err);
 		bool same = manifest_has_rule(m, "triggers", rule, len) ||
 			    manifest_has_rule(m, "merged", rule, len);
 
@@ -261,7 +261,7 @@ static int find_last_of_rule(const struct incidents *v, const char *rule, size_t
 		       (int)len, rule);
 }
 
-static int find_incident_by_part(const struct incidents *v, const char *part, struct err *err,
+static int find_incident_by_part(const struct incident_list *v, const char *part, struct err *err,
 				 size_t *ret)
 {
 	size_t found = 0;
@@ -280,7 +280,8 @@ static int find_incident_by_part(const struct incidents *v, const char *part, st
 	return err_set(err, -ENOENT, "no incident '%s': `frbpf ls` lists them", part);
 }
 
-int incidents__find(const struct incidents *v, const char *what, struct err *err, size_t *ret)
+int incident_list__find(const struct incident_list *v, const char *what, struct err *err,
+			size_t *ret)
 {
 	const char *slash = strrchr(what, '/'), *colon = strrchr(what, ':');
 	const char *dump = dump_name__time(slash ? slash + 1 : what);
