@@ -196,9 +196,9 @@ thread() {
 	done
 }
 
-# manifests FILTER: what jq finds in each incident
+# manifests FILTER: what jq finds in each incident. After recorder_stop none is missing.
 manifests() {
-	find "$base/incidents" -name '*.json' 2>/dev/null | sort | xargs -r jq -r "$1"
+	find "$tmp/base/incidents" -name '*.json' 2>/dev/null | sort | xargs -r jq -r "$1"
 }
 
 # perf_start DIR ARGUMENTS...: perf record into DIR/perf.data; returns when it records. Its pid: perf_pid. Without build
