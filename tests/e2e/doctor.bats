@@ -33,6 +33,7 @@ attached() {
 	[[ $(jq .ok "$BATS_TEST_TMPDIR/found") == "$( ((status == 0)) && echo true || echo false)" ]]
 	[[ $(level_of privileges) == ok ]] || fail "$(<"$BATS_TEST_TMPDIR/found")"
 	[[ $(level_of 'names of the kernel') == ok ]]
+	[[ $(level_of evidence) =~ ^(ok|less)$ ]] # less where the kernel lacks a tracepoint
 	[[ $(level_of tracepoints) == ok ]]
 	# a hardware PMU is a file of sysfs, or there is none
 	[[ $(level_of 'perf events') == "$([[ -e /sys/bus/event_source/devices/cpu ]] && echo ok || echo less)" ]]
@@ -58,6 +59,33 @@ attached() {
 	run -0 frbpf_as -sys_nice doctor
 	[[ $output =~ less\ +privileges\ +CAP_SYS_NICE ]] || fail "$output"
 	[[ $output =~ ok\ +rules\  ]]
+}
+
+text_of() { # PART
+	jq -r --arg part "$1" '.findings[] | select(.part == $part) | .text' "$BATS_TEST_TMPDIR/found"
+}
+
+# What doctor finds if a folder is empty
+without() { # FOLDER
+	# shellcheck disable=SC2016 # of sh
+	unshare -m sh -c 'mount -t tmpfs none "$1" && shift && exec "$@"' - "$1" "$FRBPF" doctor --json \
+		>"$BATS_TEST_TMPDIR/found" </dev/null 3>&- || (($? == 1))
+}
+
+@test "evidence: doctor says which tracepoints are missing, and what why cannot tell" {
+	local tracing=/sys/kernel/tracing/events
+	[[ -e $tracing/compaction/mm_compaction_begin ]] || skip "this kernel has no compaction"
+	unshare -m true || skip "no mount namespaces"
+	without "$tracing/compaction"
+	[[ $(level_of evidence) == less ]] || fail "$(<"$BATS_TEST_TMPDIR/found")"
+	[[ $(text_of evidence) == *'the time of compaction is unknown: this kernel has no compaction:mm_compaction_begin, compaction:mm_compaction_end'* ]] ||
+		fail "$(text_of evidence)"
+	[[ $(text_of evidence) != *block* ]]
+}
+
+@test "evidence: doctor says which BPF programs are refused, in the words of a session" {
+	run -1 --separate-stderr frbpf_as -bpf,-sys_admin doctor
+	[[ $output =~ less\ +evidence\ +the\ owner\ of\ a\ lock\ is\ not\ recorded:\  ]] || fail "$output"
 }
 
 frbpf_as() { # CAPABILITIES COMMAND

@@ -24,6 +24,7 @@
 #include "daemon/location.h"
 #include "daemon/plan.h"
 #include "daemon/rule_binding.h"
+#include "daemon/session_feed.h"
 #include "detect/detectors.h"
 #include "detect/engine/load_error.h"
 #include "examine/probe/probe_reader.h"
@@ -223,21 +224,29 @@ static void examine_rules(const struct examination *e)
 
 /* ---- recording ---- */
 
-static int make_example_plan(const struct examination *e, const char *text, struct plan **ret)
+/* A failure is reported of @part. Free both, also after a failure. */
+static int make_example(const struct examination *e, const char *part, const char *text,
+			struct ruleset **rs, struct plan **ret)
 {
 	struct source_text *src;
 	struct diags diags = { 0 };
-	struct ruleset *rs = NULL;
 	int err = source_text__make("doctor", text, &src);
 
-	err = err ?: ruleset__parse(src, &diags, &rs);
-	err = err ?: rule_binding__bind(rs, e->tracefs, false, &diags);
-	err = err ?: plan__make(rs, e->tracefs, &diags, ret);
+	err = err ?: ruleset__parse(src, &diags, rs);
+	err = err ?: rule_binding__bind(*rs, e->tracefs, false, &diags);
+	err = err ?: plan__make(*rs, e->tracefs, &diags, ret);
 	if (err)
-		add_finding(e, "sessions", FINDING_NO, diags.n ? diags.v[0].msg : strerror(-err),
-			    NULL);
-	ruleset__free(rs);
+		add_finding(e, part, FINDING_NO, diags.n ? diags.v[0].msg : strerror(-err), NULL);
 	diags__free(&diags);
+	return err;
+}
+
+static int make_example_plan(const struct examination *e, const char *text, struct plan **ret)
+{
+	struct ruleset *rs = NULL;
+	int err = make_example(e, "sessions", text, &rs, ret);
+
+	ruleset__free(rs);
 	return err;
 }
 
@@ -350,6 +359,94 @@ static void examine_confinement(const struct examination *e)
 			    "boot with landlock in lsm= (CONFIG_SECURITY_LANDLOCK=y)");
 }
 
+/* ---- evidence ---- */
+
+/* What `frbpf why` cannot tell without the tracepoints of a system */
+static const struct {
+	const char *system, *unknown;
+} explained[] = {
+	{ "sched", "who had a CPU, and who woke a task" },
+	{ "cpuhp", "which CPU went off line" },
+	{ "signal", "who stopped a task" },
+	{ "irq", "the time of interrupts" },
+	{ "block", "where a block request was" },
+	{ "vmscan", "the time of reclaim" },
+	{ "compaction", "the time of compaction" },
+	{ "timer", "when a cgroup got new CPU quota" },
+};
+
+/* List those of @system, if any. @lacking: tracepoints, separated by commas */
+static void list_system(const char *lacking, const char *system, const char *unknown,
+			struct buf *less)
+{
+	size_t len = strlen(system), n;
+	bool any = false;
+
+	for (const char *p = lacking; *p; p += n) {
+		p += strspn(p, ", ");
+		n = strcspn(p, ",");
+		if (strncmp(p, system, len) != 0 || p[len] != ':')
+			continue;
+		if (any)
+			buf__printf(less, ", %.*s", (int)n, p);
+		else
+			buf__printf(less, "%s%s is unknown: this kernel has no %.*s",
+				    less->len ? "\n" : "", unknown, (int)n, p);
+		any = true;
+	}
+}
+
+/* Open each event for a moment. 0, or negative errno with a message in @err. */
+static int open_each_event(struct event_list *l, struct err *err)
+{
+	int cpu = first_cpu();
+
+	for (size_t i = 0; i < l->n; i++) {
+		_cleanup_close_ int fd = event__open(&l->v[i], cpu, err, NULL);
+
+		if (fd < 0)
+			return fd;
+	}
+	return 0;
+}
+
+static void add_evidence(const struct examination *e, struct event_list *events,
+			 const char *lacking)
+{
+	struct buf less = { 0 };
+	struct err err = { 0 };
+
+	if (open_each_event(events, &err)) {
+		add_finding(e, "evidence", FINDING_NO, err.msg, NULL);
+		return;
+	}
+	for (size_t i = 0; lacking && i < ARRAY_SIZE(explained); i++)
+		list_system(lacking, explained[i].system, explained[i].unknown, &less);
+	if (lacking && !less.len)
+		buf__printf(&less, "this kernel has no %s", lacking);
+	if (session_feed__try(events, &less) && !lacking)
+		add_finding(e, "evidence", FINDING_OK, "all that frbpf why reads can be recorded",
+			    NULL);
+	else
+		add_finding(e, "evidence", FINDING_LESS, less.len ? less.data : strerror(ENOMEM),
+			    NULL);
+	buf__free(&less);
+}
+
+/* What `run = evidence` records here. */
+static void examine_evidence(const struct examination *e)
+{
+	struct ruleset *rs = NULL;
+	struct plan *p = NULL;
+
+	if (!e->tracefs)
+		add_finding(e, "evidence", FINDING_NO, "tracefs is not readable", NULL);
+	else if (!make_example(e, "evidence", "[session-evidence]\nrun = evidence\n", &rs, &p))
+		add_evidence(e, p->sessions[0].events, rs->sessions[0].lacking);
+	plan__free(p);
+	ruleset__free(rs);
+}
+
 /* ---- programs of others ---- */
 
 /* Append the name of a BPF program. */
@@ -446,7 +543,7 @@ static void examine_neighbours(const struct examination *e)
 
 /*
  * Examine everything, and call @fn for each part. Rules of each source are attached for a moment,
- * with thresholds that nothing reaches, and one event is opened. The sessions of the recorder that
+ * with thresholds that nothing reaches, and the events of sessions are opened. The sessions of the recorder that
  * @hint finds are looked at, too, if we may ask it.
  */
 static void doctor__examine(const struct location_hint *hint, finding_fn fn, void *arg)
@@ -464,6 +561,7 @@ static void doctor__examine(const struct location_hint *hint, finding_fn fn, voi
 	examine_realtime(&e);
 	examine_names(&e);
 	examine_rules(&e);
+	examine_evidence(&e);
 	examine_confinement(&e);
 	examine_cost(&e);
 	examine_neighbours(&e);
@@ -553,7 +651,8 @@ const struct command cmd_doctor = {
 	.summary = "what this kernel and these privileges allow, and how to get the rest",
 	.help = "Each line is one part. ok: it works. less: it works, but knows less or costs\n"
 		"more. no: it does not work here. After > is the remedy. A rule of each source\n"
-		"is attached for a moment; it cannot fire. BPF programs of other tools that take\n"
+		"is attached for a moment; it cannot fire. evidence: what frbpf why reads can be\n"
+		"recorded, or what why cannot tell then. BPF programs of other tools that take\n"
 		"events from our sessions are listed. Exit status 1: a part does not work.\n\n"
 		"      --json          everything as JSON\n",
 };

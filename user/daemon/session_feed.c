@@ -12,6 +12,8 @@
 
 #define MARK_TRIES 20 /* then a target that starts tasks all the time is recorded without some */
 
+#define LACKS "this kernel lacks %s: some waits for locks, or interrupts, are not recorded"
+
 static const struct {
 	enum feed_kind feed;
 	const char *what;
@@ -59,15 +61,20 @@ static void send_cpu(const struct session *s, size_t c, void *arg)
 		send_event(s, &s->cpus[c], e, arg);
 }
 
-static void note_failure(struct session *s, const char *what, const char *why)
+static void note_failure(void *arg, const char *what, const char *why)
 {
+	struct session *s = arg;
+
 	log_warn("session '%s': %s is not recorded: %s", s->name, what, why);
 	if (!s->notice[0])
 		snprintf(s->notice, sizeof(s->notice), "%s is not recorded: %.100s", what, why);
 }
 
+/* Called with each kind that cannot be loaded. */
+typedef void (*failure_fn)(void *arg, const char *what, const char *why);
+
 /* Load what the events of @s want. Returns how many kinds are loaded. */
-static size_t load_kinds(struct session *s, struct feed *f)
+static size_t load_kinds(const struct session *s, struct feed *f, failure_fn failed, void *arg)
 {
 	bool seen[MARKER_KINDS] = { false };
 	struct err err = { 0 };
@@ -80,7 +87,7 @@ static size_t load_kinds(struct session *s, struct feed *f)
 			continue;
 		seen[kind] = true;
 		if (feed__load(f, fed_kinds[kind].feed, marker__attr(kind)->config, &err))
-			note_failure(s, fed_kinds[kind].what, err.msg);
+			failed(arg, fed_kinds[kind].what, err.msg);
 		else
 			n++;
 	}
@@ -123,6 +130,20 @@ static int load_off_cpu(const struct session *s, struct feed *f, bool sampled, s
 	o.cgroups = cgroups;
 	o.n_cgroups = n;
 	return feed__load_off_cpu(f, &o, err);
+}
+
+/* Load what `run = evidence` wants. Returns how many kinds are loaded. */
+static size_t load_evidence(const struct session *s, struct feed *f, failure_fn failed, void *arg)
+{
+	size_t n = load_kinds(s, f, failed, arg);
+	struct err err = { 0 };
+
+	if (!s->events->off_cpu.sampled)
+		return n;
+	if (!load_off_cpu(s, f, true, &err))
+		return n + 1;
+	failed(arg, "where tasks wait", err.msg);
+	return n;
 }
 
 /* Mark the tasks of @target, also those that they start meanwhile. 0 or negative errno. */
@@ -188,13 +209,7 @@ int session_feed__open(struct session *s, const struct record_target *target, st
 	if (code)
 		return feed_failed(s, err_set(err, code, "out of memory"), err);
 	if (s->target.kind == RECORD_ALL)
-		n = load_kinds(s, f);
-	if (s->events->off_cpu.sampled && s->target.kind == RECORD_ALL) {
-		if (load_off_cpu(s, f, true, err))
-			note_failure(s, "where tasks wait", err->msg);
-		else
-			n++;
-	}
+		n = load_evidence(s, f, note_failure, s);
 	code = off_cpu ? load_off_cpu(s, f, false, err) : 0;
 	if (!code && (n || off_cpu))
 		code = attach_feed(s, target, f, err);
@@ -205,9 +220,43 @@ int session_feed__open(struct session *s, const struct record_target *target, st
 	s->reopened = send_cpu;
 	s->reopened_arg = f;
 	if (*feed__lacking(f))
-		log_info("session '%s': this kernel lacks %s: some waits for locks, or "
-			 "interrupts, are not recorded",
-			 s->name, feed__lacking(f));
+		log_info("session '%s': " LACKS, s->name, feed__lacking(f));
 	*ret = f;
 	return 0;
+}
+
+/* ---- without a session ---- */
+
+struct missing {
+	struct buf *text;
+	bool any;
+};
+
+static void list_failure(void *arg, const char *what, const char *why)
+{
+	struct missing *m = arg;
+
+	m->any = true;
+	buf__printf(m->text, "%s%s is not recorded: %s", m->text->len ? "\n" : "", what, why);
+}
+
+bool session_feed__try(struct event_list *events, struct buf *missing)
+{
+	const struct session s = { .events = events, .target = { .kind = RECORD_ALL } };
+	struct missing m = { .text = missing };
+	struct err err = { 0 };
+	struct feed *f;
+
+	if (feed__new(&f)) {
+		list_failure(&m, "the output of BPF programs", "out of memory");
+		return false;
+	}
+	if (load_evidence(&s, f, list_failure, &m) && feed__attach(f, &err))
+		list_failure(&m, "the output of BPF programs", err.msg);
+	if (*feed__lacking(f)) {
+		m.any = true;
+		buf__printf(missing, "%s" LACKS, missing->len ? "\n" : "", feed__lacking(f));
+	}
+	feed__free(f);
+	return !m.any;
 }

@@ -20,4 +20,11 @@ size_t session_feed__wanted(const struct event_list *events);
 int session_feed__open(struct session *s, const struct record_target *target, struct err *err,
 		       struct feed **ret);
 
+/*
+ * Load what @events, those of `run = evidence`, want, attach it for a moment, and write nothing.
+ * What would not be recorded is added to @missing, a line for each; without memory, not all of it.
+ * Returns whether all would be recorded.
+ */
+bool session_feed__try(struct event_list *events, struct buf *missing);
+
 #endif
