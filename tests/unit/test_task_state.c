@@ -120,6 +120,10 @@ static void limits_of_version_2(void **state)
 
 	put("v2/a/b/cpu.max", "max 100000\n");
 	put("v2/a/b/cpu.weight", "50\n");
+	put("v2/slice/a/b/cpu.weight", "100\n");
+	put("v2/slice/a/cpu.weight", "100\n");
+	put("v2/slice/a/cpu.max", "max 100000\n");
+	put("v2/slice/cpu.weight", "20\n");
 	put("v2/a/cpu.max", "20000 100000\n");
 	put("v2/a/cpu.stat", "usage_usec 5\nnr_periods 9\nnr_throttled 4\nthrottled_usec 70\n");
 	put("v2/a/b/memory.current", "1048576\n");
@@ -144,6 +148,13 @@ static void limits_of_version_2(void **state)
 	assert_int_equal(json_array_size(json_object_get(o, "io")), 1);
 	assert_non_null(json_object_get(json_object_get(o, "pressure"), "cpu"));
 	json_decref(o);
+	/* a weight without a quota, two levels above */
+	o = json_object();
+	assert_int_equal(cgroup_state__add(&r, "0::/slice/a/b\n", o), 0);
+	assert_int_equal(json_array_size(json_object_get(o, "cpu")), 2);
+	assert_int_equal(number(o, "cpu", 0, "weight"), 100);
+	assert_int_equal(number(o, "cpu", 1, "weight"), 20);
+	json_decref(o);
 	/* nothing outside of the tree, whatever the path contains */
 	o = json_object();
 	assert_int_equal(cgroup_state__add(&r, "0::/../outside\n", o), 0);
@@ -162,6 +173,9 @@ static void limits_of_version_1(void **state)
 	put("cpu/x/cpu.shares", "1024\n");
 	put("cpu/x/cpu.stat", "nr_periods 2\nnr_throttled 1\nthrottled_time 90\n");
 	put("cpu/cpu.cfs_quota_us", "-1\n");
+	put("cpu/y/cpu.shares", "512\n");
+	put("cpu/y/z/cpu.shares", "1024\n");
+	put("cpu/cpu.shares", "1024\n");
 	put("cpu/cpu.cfs_period_us", "100000\n");
 	r = open_tree(NULL, "cpu");
 	assert_int_equal(cgroup_state__add(&r, "4:cpu,cpuacct:/x\n", o), 0);
@@ -170,6 +184,11 @@ static void limits_of_version_1(void **state)
 	assert_int_equal(number(o, "cpu", 0, "throttled_ns"), 90);
 	assert_int_equal(number(o, "cpu", 0, "shares"), 1024);
 	assert_null(json_object_get(o, "cgroup"));
+	json_decref(o);
+	o = json_object();
+	assert_int_equal(cgroup_state__add(&r, "4:cpu,cpuacct:/y/z\n", o), 0);
+	assert_int_equal(json_array_size(json_object_get(o, "cpu")), 2);
+	assert_int_equal(number(o, "cpu", 1, "shares"), 512);
 	json_decref(o);
 	cgroup_roots__close(&r);
 }

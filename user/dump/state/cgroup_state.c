@@ -16,10 +16,12 @@
 #include "common/proc_file.h"
 #include "dump/state/cgroup_state.h"
 
-#define LEVELS_MAX  16	 /* nested cgroups that are read, at most */
-#define FILE_TEXT   4096 /* bytes of a file that are read */
-#define IO_DISKS    8
-#define NOT_LIMITED (UINT64_C(1) << 62) /* in version 1, values from here on mean no limit */
+#define LEVELS_MAX    16   /* nested cgroups that are read, at most */
+#define FILE_TEXT     4096 /* bytes of a file that are read */
+#define IO_DISKS      8
+#define WEIGHT_NORMAL 100		  /* cpu.weight of a new cgroup */
+#define SHARES_NORMAL 1024		  /* likewise, of version 1 */
+#define NOT_LIMITED   (UINT64_C(1) << 62) /* in version 1, values from here on mean no limit */
 
 /* ---- text ---- */
 
@@ -126,6 +128,16 @@ static bool read_quota(int dir, bool v2, uint64_t *ret_quota, uint64_t *ret_peri
 	return true;
 }
 
+/* A level without a quota counts, too, if its weight decides between it and its siblings. */
+static bool add_cgroup_weight(json_t *o, int dir, bool v2)
+{
+	const char *key = v2 ? "weight" : "shares";
+
+	if (!add_cgroup_number(o, key, dir, v2 ? "cpu.weight" : "cpu.shares"))
+		return false;
+	return json_integer_value(json_object_get(o, key)) != (v2 ? WEIGHT_NORMAL : SHARES_NORMAL);
+}
+
 static bool add_cgroup_cpu(json_t *o, int dir, bool v2)
 {
 	static const struct counter_row rows[] = { { "nr_periods", "periods", 1 },
@@ -141,8 +153,7 @@ static bool add_cgroup_cpu(json_t *o, int dir, bool v2)
 		put_number(o, "period_ns", period);
 		add_cgroup_counters(o, dir, "cpu.stat", rows);
 	}
-	add_cgroup_number(o, v2 ? "weight" : "shares", dir, v2 ? "cpu.weight" : "cpu.shares");
-	return limited;
+	return add_cgroup_weight(o, dir, v2) || limited;
 }
 
 static bool add_memory(json_t *o, int dir, bool v2)
@@ -205,7 +216,8 @@ static const struct cgroup_part {
 	const char *key;
 	enum cgroup_tree v1;
 	const char *controller;
-	bool (*add)(json_t *o, int dir, bool v2); /* returns whether it has a limit */
+	/* returns whether it has a limit, or a weight of its own */
+	bool (*add)(json_t *o, int dir, bool v2);
 } parts[] = {
 	{ "cpu", CGROUP_CPU, "cpu", add_cgroup_cpu },
 	{ "memory", CGROUP_MEMORY, "memory", add_memory },
@@ -223,7 +235,7 @@ static int open_cgroup(int root, const char *path)
 	return syscall(SYS_openat2, root, *path ? path : ".", &how, sizeof(how));
 }
 
-/* Read its own cgroup, and those above that have limits. NULL: there is nothing. */
+/* Read its own cgroup, and those above that have limits or weights. NULL: there is nothing. */
 static json_t *read_levels(const struct cgroup_part *p, int root, const char *path, bool v2)
 {
 	json_t *list = json_array(), *o;
