@@ -4,13 +4,18 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "common/clock.h"
+#include "dump/state/disk_errors.h"
 #include "dump/state/vitals.h"
+#include "temp_tree.h"
 
 static void texts_of_the_kernel(void **state)
 {
@@ -77,6 +82,57 @@ static void differences(void **state)
 	assert_null(vitals__json(v, 0, 102 * s));
 }
 
+/* ---- errors of disks, in a tree like /sys/block ---- */
+
+static char blocks[] = "/tmp/frbpf-blocks-XXXXXX";
+
+static void put_disk(const char *name, const char *errors)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", blocks, name);
+	mkdir(path, 0700);
+	snprintf(path, sizeof(path), "%s/%s/device", blocks, name);
+	mkdir(path, 0700);
+	if (!errors)
+		return;
+	snprintf(path, sizeof(path), "%s/%s/device/ioerr_cnt", blocks, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(errors, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void errors_of_disks(void **state)
+{
+	const uint64_t s = 1000000000;
+	struct disk_errors *d;
+
+	assert_non_null(mkdtemp(blocks));
+	d = disk_errors__new(blocks);
+	assert_non_null(d);
+	assert_int_equal(disk_errors__count(d, 0, s), 0);
+	put_disk("sda", "0x1f\n");
+	put_disk("sdb", "0x2\n");
+	put_disk("vda", NULL);
+	put_disk("sdc", "text\n");
+	assert_int_equal(disk_errors__count(d, 0, 2 * s), 0); /* it was not looked for yet */
+	assert_int_equal(disk_errors__count(d, 4, 3 * s), 33);
+	put_disk("sda", "0x20\n");
+	assert_int_equal(disk_errors__count(d, 4, 4 * s), 34);
+	/* once a minute, whatever the number */
+	put_disk("sdd", "0x100\n");
+	assert_int_equal(disk_errors__count(d, 4, 62 * s), 34);
+	assert_int_equal(disk_errors__count(d, 4, 63 * s), 290);
+	/* a disk that cannot be read any more */
+	put_disk("sdd", "");
+	assert_int_equal(disk_errors__count(d, 4, 64 * s), 34);
+	disk_errors__free(d);
+	disk_errors__free(NULL);
+	remove_tree(blocks);
+}
+
 static void of_this_machine(void **state)
 {
 	struct err err = { 0 };
@@ -98,6 +154,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts_of_the_kernel),
 		cmocka_unit_test(differences),
+		cmocka_unit_test(errors_of_disks),
 		cmocka_unit_test(of_this_machine),
 	};
 

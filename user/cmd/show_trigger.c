@@ -339,7 +339,8 @@ void show_state__print_vitals(const json_t *vitals, json_int_t time)
 	  counts[] = { { "major_faults", "major faults" },
 		       { "reclaims", "direct reclaims" },
 		       { "swapped_pages", "pages swapped" },
-		       { "net_errors", "network errors" } };
+		       { "net_errors", "network errors" },
+		       { "disk_errors", "disk errors" } };
 	size_t s = second_index(vitals, time);
 	double length = vital_of(vitals, "length_ns", s), steal = vital_of(vitals, "steal_ns", s);
 	double idle = vital_of(vitals, "idle_ns", s) + vital_of(vitals, "iowait_ns", s);

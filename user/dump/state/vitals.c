@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "common/proc_file.h"
 #include "dump/state/cgroup_state.h"
+#include "dump/state/disk_errors.h"
 #include "dump/state/vitals.h"
 
 #define SECOND	 1000000000ULL
@@ -58,6 +59,7 @@ static const char *const names[VITALS] = {
 	[VITAL_RECLAIMS] = "reclaims",
 	[VITAL_SWAPPED] = "swapped_pages",
 	[VITAL_NET_ERRORS] = "net_errors",
+	[VITAL_DISK_ERRORS] = "disk_errors",
 	[VITAL_DISK_BUSY] = "disk_busy_ns",
 	[VITAL_RUNNING] = "running",
 };
@@ -71,6 +73,7 @@ struct vitals {
 	pthread_cond_t wake;
 	bool stop;
 	char *text; /* owned */
+	struct disk_errors *errors;
 	struct vitals_sample ring[SAMPLES];
 	uint64_t n; /* samples so far; the last SAMPLES of them are in the ring */
 };
@@ -184,15 +187,29 @@ static const char *read_proc_again(struct vitals *v, int file)
 	return v->text;
 }
 
+static size_t count_lines(const char *text)
+{
+	size_t n = 0;
+
+	while ((text = strchr(text, '\n'))) {
+		text++;
+		n++;
+	}
+	return n;
+}
+
 /* Call with the lock held. */
 static void take_vitals_sample(struct vitals *v)
 {
 	struct vitals_sample s = { .time = now_ns() };
+	const char *disks;
 
 	vitals__parse_stat(read_proc_again(v, FILE_STAT), v->ticks, &s);
 	vitals__parse_loadavg(read_proc_again(v, FILE_LOADAVG), &s);
 	vitals__parse_vmstat(read_proc_again(v, FILE_VMSTAT), &s);
-	vitals__parse_diskstats(read_proc_again(v, FILE_DISKSTATS), &s);
+	disks = read_proc_again(v, FILE_DISKSTATS);
+	vitals__parse_diskstats(disks, &s);
+	s.v[VITAL_DISK_ERRORS] = disk_errors__count(v->errors, count_lines(disks), s.time);
 	vitals__parse_net_dev(read_proc_again(v, FILE_NET), &s);
 	parse_pressure(read_proc_again(v, FILE_CPU), &s, VITAL_CPU_SOME, 0);
 	parse_pressure(read_proc_again(v, FILE_MEMORY), &s, VITAL_MEMORY_SOME, VITAL_MEMORY_FULL);
@@ -231,7 +248,8 @@ int vitals__start(struct err *err, struct vitals **ret)
 	pthread_condattr_t attr;
 	int code;
 
-	if (!v || !(v->text = malloc(TEXT_MAX))) {
+	if (!v || !(v->text = malloc(TEXT_MAX)) || !(v->errors = disk_errors__new("/sys/block"))) {
+		free(v ? v->text : NULL);
 		free(v);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
@@ -269,6 +287,7 @@ void vitals__free(struct vitals *v)
 			close(v->fd[i]);
 	pthread_mutex_destroy(&v->lock);
 	pthread_cond_destroy(&v->wake);
+	disk_errors__free(v->errors);
 	free(v->text);
 	free(v);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The state of the machine in the last minute, per second: CPU time by state, pressure, run queue,
- * memory, disks, network. Reads a few files of /proc once a second and keeps them open. Life:
+ * memory, disks, network. Reads a few files of /proc and /sys once a second, kept open. Life:
  * start, get as often as needed, free.
  */
 #ifndef FRBPF_DUMP_STATE_VITALS_H
@@ -32,6 +32,7 @@ enum vital {
 	VITAL_RECLAIMS,
 	VITAL_SWAPPED,
 	VITAL_NET_ERRORS,
+	VITAL_DISK_ERRORS,
 	VITAL_DISK_BUSY, /* busy time, ns, of the disk that was busy longest since boot */
 	VITAL_COUNTERS,	 /* those above are counters */
 	VITAL_RUNNING = VITAL_COUNTERS, /* tasks at that moment */
