@@ -457,6 +457,33 @@ explained() { # MANIFEST
 	same "the verdict at the end" "$(jq -r .why.verdict "$BASE/incidents/$name.json")" "$verdict"
 }
 
+culprit_is_known() { # MANIFEST
+	jq -e '.why.culprit.command' "$1" >/dev/null
+}
+
+@test "a culprit of another process that lives has its command line and cgroup in the manifest" {
+	local manifest who
+	need_recording
+	need_btf
+	printf '[rule-slow]\nwhen = syscall:read > 200ms\nif = comm == "head"\n' >"$RULES"
+	frbpf_load >/dev/null
+	mkfifo to never
+	bash -c 'exec 5>to 6<>never; read -rt 0.5 -u 6; echo >&5; read -rt 60 -u 6' the-culprit 3>&- &
+	suspect=$!
+	head -n 1 <to 3>&-
+	wait_for_incident "$BASE" 1
+	manifest=$BASE/incidents/$(incidents "$BASE" | head -n 1).json
+	wait_until 30 culprit_is_known "$manifest" || fail "$(jq .why "$manifest"; cat "$BASE/output")"
+	same "process" "$(jq .why.culprit.pid "$manifest")" "$suspect"
+	who=$(jq -r '.why.culprit | .command + (if .cgroup then ", in cgroup " + .cgroup else "" end)' "$manifest")
+	[[ $who == "bash -c exec 5>to"*" the-culprit"* ]] || fail "$who"
+	same "cgroup" "$(jq -r '.why.culprit.cgroup // ""' "$manifest")" "$(sed -n 's/^0:://p' /proc/"$suspect"/cgroup)"
+	run -0 frbpf why
+	[[ $output == *"     who: bash/$suspect: $who"* ]] || fail "$output"
+	run -0 frbpf show
+	[[ $output == *"     who: bash/$suspect: $who"* ]] || fail "$output"
+}
+
 has_kernel_symbols() { # MANIFEST
 	jq -e '.kernel_symbols | length > 10' "$1" >/dev/null
 }

@@ -128,6 +128,15 @@ static void print_next(const json_t *m)
 		       next[0] ? "  or:" : "next:", str(s, "file"));
 }
 
+static void print_culprit(const json_t *o)
+{
+	const char *command = str(o, "command"), *cgroup = str(o, "cgroup");
+
+	if (command[0])
+		printf("     who: %s/%" PRIu64 ": %s%s%s\n", str(o, "comm"), num(o, "tid"), command,
+		       cgroup[0] ? ", in cgroup " : "", cgroup);
+}
+
 static void print_incident(const json_t *m)
 {
 	const json_t *freeze = json_object_get(m, "freeze"), *v;
@@ -139,6 +148,7 @@ static void print_incident(const json_t *m)
 		    json_object_get(json_array_get(json_object_get(m, "triggers"), 0), "subject"),
 		    "tid")))
 		printf("why: %s\n", str(json_object_get(m, "why"), "verdict"));
+	print_culprit(json_object_get(json_object_get(m, "why"), "culprit"));
 	json_array_foreach (json_object_get(m, "triggers"), i, v) {
 		show_trigger__print(v, i ? "also fired" : "fired");
 		if (!i)

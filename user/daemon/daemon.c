@@ -140,6 +140,8 @@ static void on_explained(const char *name, enum explainer_part part, json_t *val
 	if (code && code != -ENOENT)
 		log_warn("incident %s: cannot add %s to its manifest: %s", name,
 			 part == EXPLAINER_WHY ? "the verdict" : "the kernel's symbols", err.msg);
+	if (!code && part == EXPLAINER_WHY && d->culprit_reader)
+		culprit_reader__submit(d->culprit_reader, name, value);
 }
 
 static void process_explainer(struct daemon *d)
@@ -287,6 +289,8 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 	code = parts__open(&parts, &rs->daemon, err, &d->parts);
 	code = code ?: state_keeper__new(&d->base, d->parts.detectors, err, &d->keeper);
 	code = code ?: retainer__start(&d->base, d->parts.recorder, err, &d->retainer);
+	if (!code && d->opts->explainer && d->opts->examiner)
+		code = culprit_reader__start(d->opts->examiner, &d->base, err, &d->culprit_reader);
 	if (code)
 		return code;
 	recorder__on_triggers(d->parts.recorder, on_triggers, d);
@@ -494,6 +498,8 @@ static void tear_down(struct daemon *d, bool undo)
 	rulebook__free(d->rulebook);
 	retainer__free(d->retainer);
 	parts__free(&d->parts);
+	/* what it asks has been cancelled just now */
+	culprit_reader__free(d->culprit_reader);
 	proxies__free(d->proxies); /* the sessions have released them just now */
 	state_keeper__free(d->keeper);
 	requests__answer_stops(d);

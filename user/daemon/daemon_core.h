@@ -7,6 +7,7 @@
 #define FRBPF_DAEMON_DAEMON_CORE_H
 
 #include "daemon/control.h"
+#include "daemon/culprit_reader.h"
 #include "daemon/daemon.h"
 #include "daemon/parts.h"
 #include "daemon/retainer.h"
@@ -31,7 +32,8 @@ struct daemon {
 	struct proxies *proxies;
 	struct state_keeper *keeper;
 	struct retainer *retainer;
-	struct retention_limits retained; /* the limits that the retainer was given last */
+	struct culprit_reader *culprit_reader; /* NULL: nothing is explained */
+	struct retention_limits retained;      /* the limits that the retainer was given last */
 	bool looked;
 	struct waiting_dump waiting[DUMPS_WAITING_MAX];
 	struct control_client *stopping[CONTROL_CLIENTS_MAX]; /* asked to stop; answered last */

@@ -164,7 +164,9 @@ struct why_question {
 		[SCHED_COMM]; /* tid's name at the end, if it is newer than its last event; "": unknown */
 	struct why_cgroup limits[WHY_LIMITS]; /* of tid's process */
 	char command[256], cgroup[WHY_PATH];  /* likewise; not always printable; "": unknown */
-	uint32_t weight;		      /* cpu.weight of its cgroup; 0: unknown */
+	uint32_t culprit;		      /* process of the stored verdict's culprit; 0: none */
+	char culprit_command[256], culprit_cgroup[WHY_PATH]; /* of that process; likewise */
+	uint32_t weight; /* cpu.weight of its cgroup; 0: unknown */
 	/*
 	 * CPU time of the machine in the seconds of the interval, and what a hypervisor took of it;
 	 * 0, 0: unknown

@@ -219,6 +219,17 @@ static uint32_t weight_of(const json_t *state)
 	return path && of && !strcmp(path, of) && weight <= 10000 ? weight : 0;
 }
 
+/* What the recorder read about the culprit of its own verdict */
+static void culprit_of_manifest(const json_t *manifest, struct why_question *q)
+{
+	const json_t *o = json_object_get(json_object_get(manifest, "why"), "culprit");
+	uint64_t pid = manifest_number(o, "pid");
+
+	q->culprit = pid <= INT32_MAX ? pid : 0;
+	snprintf(q->culprit_command, sizeof(q->culprit_command), "%s", text_of(o, "command") ?: "");
+	snprintf(q->culprit_cgroup, sizeof(q->culprit_cgroup), "%s", text_of(o, "cgroup") ?: "");
+}
+
 static void question_of_trigger(const json_t *manifest, const json_t *trigger,
 				struct why_question *q)
 {
@@ -237,6 +248,7 @@ static void question_of_trigger(const json_t *manifest, const json_t *trigger,
 	q->idle_policy = policy && !strcmp(policy, "idle");
 	snprintf(q->command, sizeof(q->command), "%s", text_of(state, "command") ?: "");
 	snprintf(q->cgroup, sizeof(q->cgroup), "%s", text_of(state, "cgroup") ?: "");
+	culprit_of_manifest(manifest, q);
 	q->weight = weight_of(state);
 	q->cpu_ns = q->stolen_ns = 0;
 	stolen_of_vitals(json_object_get(manifest, "vitals"), time > value ? time - value : 0, time,

@@ -153,6 +153,9 @@ static void set_process(struct why_verdict *v, const struct why *w, const struct
 	if (t == subject || (subject && t->pid && t->pid == subject->pid)) {
 		memcpy(v->command, q->command, sizeof(v->command));
 		memcpy(v->cgroup, q->cgroup, sizeof(v->cgroup));
+	} else if (t->pid && t->pid == q->culprit) {
+		memcpy(v->command, q->culprit_command, sizeof(v->command));
+		memcpy(v->cgroup, q->culprit_cgroup, sizeof(v->cgroup));
 	}
 	make_printable(v->process);
 	make_printable(v->command);

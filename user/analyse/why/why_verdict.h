@@ -40,7 +40,7 @@ struct why_verdict {
 	enum why_cause cause;
 	uint32_t culprit, culprit_pid; /* in the recorder's pid namespace; 0: nobody, or unknown */
 	char culprit_comm[SCHED_COMM];
-	/* printable; "": unknown. Command line and cgroup are known of the subject's process only. */
+	/* printable; "": unknown */
 	char process[SCHED_COMM], command[256], cgroup[WHY_PATH];
 	uint64_t ns, of_ns, unknown_ns;
 	uint64_t stolen_ns, cpu_ns; /* as in the question */
