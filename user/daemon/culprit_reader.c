@@ -10,7 +10,6 @@
 #include "common/cleanup.h"
 #include "common/printable.h"
 #include "common/proc_file.h"
-#include "daemon/confine.h"
 #include "daemon/culprit_reader.h"
 #include "dump/base/manifest.h"
 #include "dump/incident/incident.h"
@@ -121,7 +120,6 @@ static void *culprit_reader_thread(void *arg)
 	struct waiting_why w;
 
 	pthread_setname_np(pthread_self(), "frbpf-culprit");
-	confine__writer();
 	while (culprit_reader__take(r, &w)) {
 		complete_manifest(r, &w);
 		json_decref(w.why);
