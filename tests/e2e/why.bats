@@ -26,11 +26,25 @@ end_suspect() {
 	suspect=
 }
 
+# On some virtual machines perf writes no events in the context of some tasks. If why says that a wake-up was not recorded:
+# does perf script show none of a culprit?
+lacks_wakeup() { # FILE LINE-OF-TRUTH
+	local culprit
+	[[ $(why_of "$1" "$2" 2>&1) == *"its switch or wakeup was not recorded"* ]] || return 1
+	[[ $2 =~ \"from\":\ ([0-9.]+).*\"to\":\ ([0-9.]+) ]] || return 1
+	for culprit in $(jq '.culprits[]' <<<"$2"); do
+		perf script -i "$1" --time "${BASH_REMATCH[1]},${BASH_REMATCH[2]}" -F event,trace 2>/dev/null |
+			grep "sched_waking:.* pid=$culprit " >/dev/null && return 1
+	done
+	return 0
+}
+
 # expect_right FILE TRUTH
 expect_right() {
 	local line got bad=
 	while read -r line; do
 		got=$(judge "$1" "$line") || got=failed
+		[[ $got != unknown ]] || ! lacks_wakeup "$1" "$line" || continue
 		[[ $got == right ]] || bad+="$got: $line"$'\n'"$(why_of "$1" "$line" 2>&1 | head -n 8)"$'\n'
 	done <"$2"
 	[[ ! $bad ]] || fail "$bad"

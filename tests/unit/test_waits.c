@@ -102,6 +102,11 @@ static void check_runqlat(bool load_first)
 		skip();
 	}
 	s = collect(d, 2000);
+	detectors__stats(d, &stats);
+	if (!s.n)
+		print_message("waited %llu ns, %llu times no storage\n",
+			      (unsigned long long)(f->end - f->begin),
+			      (unsigned long long)stats.missing_storage);
 	assert_int_equal(s.n, 1);
 	assert_int_equal(s.last.tag, FRBPF_TAG_TRIGGER);
 	assert_int_equal(s.last.source, FRBPF_SOURCE_RUNQLAT);
@@ -117,7 +122,6 @@ static void check_runqlat(bool load_first)
 	assert_string_equal(s.last.subject.comm, "frbpf-waiter");
 	assert_string_equal(s.last.subject.process, "frbpf-waiter");
 	assert_int_not_equal(s.last.current.tid, f->tid);
-	detectors__stats(d, &stats);
 	assert_int_equal(stats.malformed, 0);
 	detectors__free(d);
 	munmap(f, sizeof(*f));
