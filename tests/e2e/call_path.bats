@@ -108,7 +108,8 @@ ftruncate(...) = -1 EBADF"
 	first=$(incidents "$BASE" | head -n 1)
 	run -0 frbpf show "$first"
 	[[ $output == *$'\n  call       openat("/srv/frbpf no?[31m/x") = -1 ENOENT'$'\n'* ]] || fail "$output"
-	run -0 frbpf why "$first"
+	run frbpf why "$first"
+	same "status: $output" "$status" 0
 	[[ ${lines[1]} == '          of openat("/srv/frbpf no?[31m/x") = -1 ENOENT' ]] || fail "$output"
 	frbpf why --json "$first" | jq -e '.call | startswith("openat(\"/srv/frbpf no")'
 }

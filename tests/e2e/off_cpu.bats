@@ -108,12 +108,12 @@ leave_group() {
 
 @test "--off-cpu: why takes the stacks of waits from its samples, and names the waits without a stack" {
 	sessions >"$RULES" <<-END
-		all -e sched:sched_switch -e sched:sched_waking --off-cpu --off-cpu-thresh 20 --overwrite -a
+		all -e sched:sched_switch -e sched:sched_waking --off-cpu --off-cpu-thresh 300 --overwrite -a
 	END
 	keep_cpus_awake
 	frbpf_load
 	# shellcheck disable=SC2016 # of sh
-	pid=$(sh -c 'echo $$; exec "$1" 5 30 7 >/dev/null' sleeps "$WORKLOADS/sleeps")
+	pid=$(sh -c 'echo $$; exec "$1" 3 400 7 >/dev/null' sleeps "$WORKLOADS/sleeps")
 	frbpf dump >/dev/null
 	run -0 "$FRBPF" why -v -i "$(dumps all)" --tid "$pid"
 	[[ $output == *" waited for its own timer in long_sleep (nanosleep)"*", "*" times"* ]] || fail "$output"
