@@ -272,6 +272,9 @@ static void test_other_machine(void **state)
 	}
 	assert_int_equal(compare(&base, &slower, "was slower for the baseline, 1.10 times"),
 			 VERDICT_DISTURBED);
+	free(slower.cpu);
+	slower.cpu = strdup("Another");
+	assert_int_equal(compare(&base, &slower, "another CPU: Another"), VERDICT_DISTURBED);
 	series__free(&slower);
 	slower = make_series(120, 96);
 	for (size_t i = 0; i < N; i++)

@@ -60,13 +60,15 @@ static bool machine_hides(const struct maker *k, const struct metric *m)
 			 "others disturbed the baseline: only %zu of its %zu runs were "
 			 "undisturbed; record it again",
 			 c->quiet_before, c->n_before);
-	else if (slowed_ratio(c, m, c->faster) > 1 + c->tolerance)
+	else if (slowed_ratio(c, m, c->faster) <= 1 + c->tolerance)
+		return false;
+	else if (*c->machine) /* no wonder that it was slower */
+		snprintf(c->why, sizeof(c->why), "%.255s", c->machine);
+	else
 		snprintf(c->why, sizeof(c->why),
 			 "the machine was slower for the baseline, %.2f times or more: record it "
 			 "again",
 			 c->faster);
-	else
-		return false;
 	return true;
 }
 
