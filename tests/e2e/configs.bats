@@ -161,6 +161,8 @@ failing_request() {
 	if has_begin evidence; then
 		script_of evidence
 		stack_of "^ *frbpf-io  *$pid/.*$waits" "(submit_bio_wait|__blkdev_direct_IO)"
+		run -0 frbpf why "$name" -v
+		[[ $output == *" device ${disk#/dev/} ("* ]] || fail "the device has no name: $output"
 	fi
 	# the file ends before the disk does
 	truncate -s 4M "$BATS_TEST_TMPDIR/disk.img"

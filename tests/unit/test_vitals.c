@@ -51,6 +51,19 @@ static void texts_of_the_kernel(void **state)
 	assert_int_equal(s.v[VITAL_NET_ERRORS], 10);
 }
 
+static void names_of_disks(void **state)
+{
+	json_t *o = vitals__parse_disk_names(
+		"   7       0 loop0 1 2 3 4 0 6 7 8 0 21 11\n"
+		"   7       1 loop1 0 0 0 0 0 0 0 0 0 0\n"
+		" 259   12345 nvme0n1 0 2 3 4 5 6 7 8 0 42 11\n   9 0 short 1 2\nx\n");
+
+	assert_int_equal(json_object_size(o), 2);
+	assert_string_equal(json_string_value(json_object_get(o, "7:0")), "loop0");
+	assert_string_equal(json_string_value(json_object_get(o, "259:12345")), "nvme0n1");
+	json_decref(o);
+}
+
 static json_int_t at(const json_t *o, const char *key, size_t i)
 {
 	return json_integer_value(json_array_get(json_object_get(o, key), i));
@@ -153,6 +166,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts_of_the_kernel),
+		cmocka_unit_test(names_of_disks),
 		cmocka_unit_test(differences),
 		cmocka_unit_test(errors_of_disks),
 		cmocka_unit_test(of_this_machine),

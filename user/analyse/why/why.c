@@ -84,6 +84,14 @@ const char *why__peer_of(const struct why *w, const struct why_node *n)
 		       : NULL;
 }
 
+const struct why_disk *why__disk(const struct why *w, uint32_t dev)
+{
+	for (size_t i = 0; i < w->q.n_disks; i++)
+		if (w->q.disks[i].dev == dev)
+			return &w->q.disks[i];
+	return NULL;
+}
+
 int why__add_unknown(struct why *w, struct why_node *parent, uint32_t tid, enum why_missing missing,
 		     uint64_t from, uint64_t to)
 {

@@ -146,6 +146,14 @@ struct why_cgroup {
 
 #define WHY_PEER 64 /* bytes, with the NUL */
 
+#define WHY_DISKS     128
+#define WHY_DISK_NAME 32 /* bytes, with the NUL */
+
+struct why_disk {
+	uint32_t dev;		  /* as in struct why_node */
+	char name[WHY_DISK_NAME]; /* not always printable */
+};
+
 struct why_question {
 	uint32_t tid; /* in the recorder's pid namespace */
 	/*
@@ -172,6 +180,8 @@ struct why_question {
 	 * 0, 0: unknown
 	 */
 	uint64_t cpu_ns, stolen_ns;
+	struct why_disk disks[WHY_DISKS]; /* those whose names are known */
+	size_t n_disks;
 };
 
 int why__new(struct why **ret); /* -ENOMEM */
@@ -197,6 +207,8 @@ bool why__lacks_kernel_names(const struct why *w);
 const char *why__call(const struct why *w);
 /* The other end of the connection that wait @n was for; not always printable. NULL: unknown */
 const char *why__peer_of(const struct why *w, const struct why_node *n);
+/* The disk with this number; NULL: its name is unknown */
+const struct why_disk *why__disk(const struct why *w, uint32_t dev);
 /* Were no interrupts recorded? Then what tasks computed includes them; false if none computed. */
 bool why__lacks_interrupts(const struct why *w);
 /* Is it ksoftirqd, the kernel thread for softirqs that became too many? */

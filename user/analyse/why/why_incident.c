@@ -209,6 +209,25 @@ static void stolen_of_vitals(const json_t *vitals, uint64_t from, uint64_t to,
 	}
 }
 
+/* @disks: {"7:0": "loop0"} */
+static void disks_of_vitals(json_t *disks, struct why_question *q)
+{
+	unsigned int major, minor;
+	const char *number, *name;
+	json_t *v;
+
+	q->n_disks = 0;
+	json_object_foreach (disks, number, v) {
+		name = json_string_value(v);
+		if (!name || q->n_disks >= WHY_DISKS ||
+		    sscanf(number, "%4u:%7u", &major, &minor) != 2)
+			continue;
+		q->disks[q->n_disks].dev = major << 20 | (minor & 0xfffff);
+		snprintf(q->disks[q->n_disks].name, WHY_DISK_NAME, "%s", name);
+		q->n_disks++;
+	}
+}
+
 /* cpu.weight of its own cgroup, if that is of version 2 */
 static uint32_t weight_of(const json_t *state)
 {
@@ -253,6 +272,7 @@ static void question_of_trigger(const json_t *manifest, const json_t *trigger,
 	q->cpu_ns = q->stolen_ns = 0;
 	stolen_of_vitals(json_object_get(manifest, "vitals"), time > value ? time - value : 0, time,
 			 q);
+	disks_of_vitals(json_object_get(json_object_get(manifest, "vitals"), "disks"), q);
 	for (size_t i = 0; i < WHY_LIMITS; i++)
 		limit_of_trigger(state, i, &q->limits[i]);
 	snprintf(q->comm, sizeof(q->comm), "%s", comm ?: "");

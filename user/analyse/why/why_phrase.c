@@ -166,16 +166,30 @@ static int add_stopped(struct buf *b, const struct why *w, const struct why_key 
 			   why_phrase__name(w, k->who, a));
 }
 
-static int add_request(struct buf *b, const struct why_node *n, why_duration_fn duration)
+/* "loop0 (7:0)", or only the number */
+static int add_device(struct buf *b, const struct why *w, uint32_t dev)
+{
+	const struct why_disk *disk = why__disk(w, dev);
+	char name[WHY_DISK_NAME];
+
+	if (!disk)
+		return buf__printf(b, "%u:%u", dev >> 20, dev & 0xfffff);
+	memcpy(name, disk->name, sizeof(name));
+	return buf__printf(b, "%s (%u:%u)", make_printable(name), dev >> 20, dev & 0xfffff);
+}
+
+static int add_request(struct buf *b, const struct why *w, const struct why_node *n,
+		       why_duration_fn duration)
 {
 	char queue[32], device[32];
 
 	if (!n->dev)
 		return buf__add_str(b, ", until a request to a device completed");
-	return buf__printf(b,
-			   ", until a request to device %u:%u completed (sector %llu, %s in the "
-			   "queue, %s in the device)",
-			   n->dev >> 20, n->dev & 0xfffff, (unsigned long long)n->sector,
+	return buf__add_str(b, ", until a request to device ")
+		       ?: add_device(b, w, n->dev)
+		       ?: buf__printf(b,
+			   " completed (sector %llu, %s in the queue, %s in the device)",
+			   (unsigned long long)n->sector,
 			   duration(n->queued_ns, queue, sizeof(queue)),
 			   duration(n->device_ns, device, sizeof(device)));
 }
@@ -210,7 +224,9 @@ static int add_served(struct buf *b, const struct why *w, const struct why_node 
 	const struct why_key *k = &n->key;
 	char name[VERDICT_NAME];
 
-	return buf__printf(b, "device %u:%u worked for %s", k->number >> 20, k->number & 0xfffff,
+	return buf__add_str(b, "device ")
+		       ?: add_device(b, w, k->number)
+		       ?: buf__printf(b, " worked for %s",
 			   !k->who	      ? "a task that was not recorded"
 			   : k->who == k->tid ? "its own requests"
 					      : why_phrase__name(w, k->who, name))
@@ -231,8 +247,9 @@ static int add_limited(struct buf *b, const struct why *w, uint32_t tid, enum wh
 
 static int add_held(struct buf *b, const struct why *w, const struct why_key *k)
 {
-	return buf__printf(b, "its request waited before device %u:%u: the limit of a cgroup",
-			   k->number >> 20, k->number & 0xfffff)
+	return buf__add_str(b, "its request waited before device ")
+		       ?: add_device(b, w, k->number)
+		       ?: buf__add_str(b, ": the limit of a cgroup")
 		       ?: add_limited(b, w, k->tid, WHY_LIMIT_IO)
 		       ?: buf__add_str(b, " (io.max, blkio) delayed it");
 }
@@ -312,7 +329,7 @@ static int add_waited(struct buf *b, const struct why *w, const struct why_node 
 				   ? ": it chose to sleep"
 				   : ", until its timeout expired: nothing woke it earlier");
 	case WAKE_BLOCK:
-		return add_request(b, n, duration);
+		return add_request(b, w, n, duration);
 	case WAKE_NET:
 		return add_peer(b, why__peer_of(w, n));
 	case WAKE_OWNER:

@@ -215,6 +215,14 @@ static json_t *task_json(const struct why *w, uint32_t tid)
 			 json_text(t ? t->comm : "", SCHED_COMM - 1));
 }
 
+/* The name of a device, or null */
+static json_t *disk_json(const struct why *w, uint32_t dev)
+{
+	const struct why_disk *disk = why__disk(w, dev);
+
+	return text_or_null(disk ? disk->name : NULL);
+}
+
 static int set_member(json_t *o, const char *key, json_t *v)
 {
 	return json_object_set_new(o, key, v);
@@ -294,8 +302,9 @@ static int set_details(json_t *o, const struct why *w, const struct why_node *n)
 					    set_member(o, "owner", task_json(w, k->sender))
 				  : 0) ?:
 		       (n->dev ? set_member(o, "request",
-				     json_pack("{s:I, s:I, s:I, s:I}", "dev", (json_int_t)n->dev,
-					       "sector", (json_int_t)n->sector, "queued_ns",
+				     json_pack("{s:I, s:o, s:I, s:I, s:I}", "dev", (json_int_t)n->dev,
+					       "disk", disk_json(w, n->dev), "sector",
+					       (json_int_t)n->sector, "queued_ns",
 					       (json_int_t)n->queued_ns, "device_ns",
 					       (json_int_t)n->device_ns))
 			       : 0);
@@ -309,10 +318,12 @@ static int set_details(json_t *o, const struct why *w, const struct why_node *n)
 		       set_member(o, "owner", task_json(w, k->who));
 	case WHY_SERVED:
 		return set_member(o, "dev", json_integer(k->number))
+			       ?: set_member(o, "disk", disk_json(w, k->number))
 			       ?: set_member(o, "sender", task_json(w, k->who)) ?:
 		       set_behalf(o, w, k);
 	case WHY_HELD:
-		return set_member(o, "dev", json_integer(k->number));
+		return set_member(o, "dev", json_integer(k->number))
+			       ?: set_member(o, "disk", disk_json(w, k->number));
 	case WHY_UNKNOWN:
 		return set_member(o, "missing", json_string(why_missing__word(k->missing)));
 	default:

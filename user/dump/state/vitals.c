@@ -130,6 +130,25 @@ void vitals__parse_diskstats(const char *text, struct vitals_sample *ret)
 			ret->v[VITAL_DISK_BUSY] = ms * 1000000;
 }
 
+/* Devices without any I/O, such as unused loop devices, are left out. */
+json_t *vitals__parse_disk_names(const char *text)
+{
+	unsigned int major, minor, reads, writes;
+	char number[24], name[VITALS_DISK_NAME];
+	json_t *o = json_object();
+
+	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		if (json_object_size(o) >= VITALS_DISKS ||
+		    sscanf(line, "%u %u %31s %u %*u %*u %*u %u", &major, &minor, name, &reads,
+			   &writes) != 5 ||
+		    !(reads || writes))
+			continue;
+		snprintf(number, sizeof(number), "%u:%u", major, minor);
+		json_object_set_new(o, number, json_string(name));
+	}
+	return o;
+}
+
 /*
  * "eth0: bytes packets errs drop fifo frame compressed multicast bytes packets errs drop ...",
  * after two header lines.
@@ -351,7 +370,7 @@ json_t *vitals__json(const struct vitals_sample *v, size_t n, uint64_t time)
 json_t *vitals__get(struct vitals *v, uint64_t time)
 {
 	struct vitals_sample *samples = malloc(SAMPLES * sizeof(*samples));
-	json_t *o = NULL;
+	json_t *o = NULL, *disks;
 	size_t n;
 
 	if (!samples)
@@ -361,8 +380,12 @@ json_t *vitals__get(struct vitals *v, uint64_t time)
 	n = v->n < SAMPLES ? v->n : SAMPLES;
 	for (size_t i = 0; i < n; i++)
 		samples[i] = v->ring[(v->n - n + i) % SAMPLES];
+	disks = vitals__parse_disk_names(read_proc_again(v, FILE_DISKSTATS));
 	pthread_mutex_unlock(&v->lock);
 	o = vitals__json(samples, n, time);
+	if (o)
+		json_object_set(o, "disks", disks);
+	json_decref(disks);
 	free(samples);
 	return o;
 }

@@ -13,6 +13,9 @@
 
 #include "common/err.h"
 
+#define VITALS_DISKS	 128 /* that get a name */
+#define VITALS_DISK_NAME 32  /* bytes, with the NUL */
+
 enum vital {
 	/* sum of all CPUs, ns */
 	VITAL_USER,
@@ -66,6 +69,8 @@ void vitals__free(struct vitals *v);
 void vitals__parse_stat(const char *text, uint64_t ticks, struct vitals_sample *ret);
 void vitals__parse_vmstat(const char *text, struct vitals_sample *ret);
 void vitals__parse_diskstats(const char *text, struct vitals_sample *ret);
+/* {"7:0": "loop0"}; owned by the caller. NULL: out of memory */
+json_t *vitals__parse_disk_names(const char *text);
 void vitals__parse_net_dev(const char *text, struct vitals_sample *ret);
 void vitals__parse_loadavg(const char *text, struct vitals_sample *ret);
 json_t *vitals__json(const struct vitals_sample *v, size_t n, uint64_t time);

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Answers of why about requests to devices. Needs no root. */
+#include "why_story.h"
+
+#define DISK 0x800000
+
+static void request(struct why *w, uint64_t ms, enum sched_kind kind, uint32_t tid, uint64_t sector)
+{
+	struct sched_event *e = happens(w, ms, kind, 1, tid, 0);
+
+	e->arg = DISK;
+	e->value = sector;
+}
+
+/* A request ends, and with it the wait of SUBJECT, which ends the recording. */
+static void request_wakes(struct why *w, uint64_t ms, uint64_t sector)
+{
+	struct sched_event *e;
+
+	request(w, ms, SCHED_RQ_COMPLETE, 0, sector);
+	e = happens(w, ms, SCHED_WAKING, 1, 0, SUBJECT);
+	e->flags = SCHED_HARDIRQ;
+	noted(w, e, (struct stack_note){ .context = WAKE_BLOCK });
+	switches(w, ms, 0, 0, SUBJECT, false);
+	switches(w, ms + 10, 0, SUBJECT, 0, true);
+}
+
+/* Without events of requests, it is not known for whom the device worked. */
+static void test_requests_not_recorded(void **state)
+{
+	struct why *w = story_begin();
+	struct why_verdict v = { 0 };
+
+	w->events.recorded[SCHED_RQ_ISSUE] = false;
+	switches(w, 10, 0, SUBJECT, 0, true);
+	request_wakes(w, 30, 8);
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	says(w, 0, "20ms waited, until a request to a device completed");
+	says_below(w, 0,
+		   "20ms unknown: for whom the device worked was not recorded: record -e "
+		   "block:block_rq_insert -e block:block_rq_issue -e block:block_rq_complete of "
+		   "all tasks (-a)");
+	assert_int_equal(why__unknown_ns(w), 20 * MS);
+	assert_int_equal(why_verdict__make(&v, w, as_ms), 0);
+	assert_int_equal(v.cause, CAUSE_UNKNOWN);
+	assert_int_equal(v.missing, MISSING_REQUESTS);
+	why_verdict__free(&v);
+	why__free(w);
+}
+
+/* A request whose end is not among the events was not surely one of the task. */
+static void test_request_end_lost(void **state)
+{
+	struct why *w = story_begin();
+
+	switches(w, 10, 0, SUBJECT, 0, true);
+	request(w, 10, SCHED_RQ_ISSUE, SUBJECT, 8);
+	request_wakes(w, 30, 8);
+	w->events.v[2].kind = SCHED_RQ_ISSUE;
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	assert_int_equal(why__unknown_ns(w), 20 * MS);
+	why__free(w);
+}
+
+/* SUBJECT waits for a device that serves the request of OTHER first. */
+static struct why *waits_for_device(void)
+{
+	struct why *w = story_begin();
+
+	request(w, 2, SCHED_RQ_ISSUE, OTHER, 16);
+	switches(w, 3, 0, OTHER, SUBJECT, true);
+	request(w, 10, SCHED_RQ_ISSUE, SUBJECT, 8);
+	switches(w, 10, 0, SUBJECT, 0, true);
+	return w;
+}
+
+static void check_requeued(struct why *w, const char *other)
+{
+	request(w, 25, SCHED_RQ_COMPLETE, 0, 16);
+	request_wakes(w, 30, 8);
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	says(w, 0,
+	     "20ms waited, until a request to device 8:0 completed (sector 8, 0ms in the queue, "
+	     "20ms in the device)");
+	says_below(w, 0, other);
+	says_below(w, 1, "5ms device 8:0 worked for its own requests");
+	why__free(w);
+}
+
+static void test_name_of_disk(void **state)
+{
+	struct why_question q = question_of(
+		"{}", "{\"disks\": {\"259:1\": \"nvme0n1\", \"8:0\": \"sd\\u001ba\", \"8\": \"x\", "
+		      "\"8:1\": 5}}");
+	struct why *w = waits_for_device();
+
+	assert_int_equal(q.n_disks, 2);
+	assert_int_equal(q.disks[0].dev, 259 << 20 | 1);
+	request(w, 25, SCHED_RQ_COMPLETE, 0, 16);
+	request_wakes(w, 30, 8);
+	asked(w, q, 10, 30);
+	says(w, 0,
+	     "20ms waited, until a request to device sd?a (8:0) completed (sector 8, 0ms in the "
+	     "queue, "
+	     "20ms in the device)");
+	says_below(w, 0, "15ms device sd?a (8:0) worked for ?/3");
+	why__free(w);
+}
+
+/* A request that the device refuses at first stays that of its sender. */
+static void test_requeued_requests(void **state)
+{
+	const char *const of_other = "15ms device 8:0 worked for ?/3";
+	struct why *w = waits_for_device();
+
+	check_requeued(w, of_other);
+
+	w = waits_for_device(); /* a kernel worker issues it again */
+	request(w, 11, SCHED_RQ_REQUEUE, OTHER, 16);
+	request(w, 12, SCHED_RQ_ISSUE, HOG, 16);
+	check_requeued(w, of_other);
+
+	w = waits_for_device(); /* and inserts it before */
+	request(w, 11, SCHED_RQ_REQUEUE, OTHER, 16);
+	request(w, 12, SCHED_RQ_INSERT, HOG, 16);
+	request(w, 12, SCHED_RQ_ISSUE, HOG, 16);
+	check_requeued(w, of_other);
+
+	w = waits_for_device(); /* it was sent before the recording began */
+	w->events.v[0].value = 24;
+	request(w, 11, SCHED_RQ_REQUEUE, OTHER, 16);
+	request(w, 12, SCHED_RQ_ISSUE, HOG, 16);
+	check_requeued(w, "14ms device 8:0 worked for a task that was not recorded");
+
+	w = waits_for_device(); /* a new request at that sector is of its own sender */
+	request(w, 11, SCHED_RQ_REQUEUE, OTHER, 16);
+	request(w, 12, SCHED_RQ_ISSUE, HOG, 16);
+	request(w, 13, SCHED_RQ_COMPLETE, 0, 16);
+	request(w, 13, SCHED_RQ_INSERT, HOG, 16);
+	request(w, 13, SCHED_RQ_ISSUE, HOG, 16);
+	check_requeued(w, "12ms device 8:0 worked for ?/2");
+}
+
+/* The time in the queue begins when the request was first sent. */
+static void test_requeued_request_of_its_own(void **state)
+{
+	struct why *w = waits_for_device();
+
+	request(w, 11, SCHED_RQ_REQUEUE, HOG, 8);
+	request(w, 22, SCHED_RQ_ISSUE, HOG, 8);
+	request_wakes(w, 30, 8);
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	says(w, 0,
+	     "20ms waited, until a request to device 8:0 completed (sector 8, 12ms in the queue, "
+	     "8ms in the device)");
+	says_below(w, 0, "20ms device 8:0 worked for its own requests");
+	why__free(w);
+}
+
+/* HOG, a kernel thread of this name, sends the request that the device serves before SUBJECT's. */
+static void check_served_for(const char *comm, uint32_t waker, uint8_t flags, const char *want,
+			     const char *chain)
+{
+	struct why_verdict v = { 0 };
+	struct why *w = story_begin();
+	struct sched_event *e;
+
+	switches(w, 2, 1, HOG, 0, true);
+	e = happens(w, 3, SCHED_WAKING, 0, waker, HOG);
+	e->arg = 1;
+	e->flags = flags;
+	switches(w, 4, 1, 0, HOG, false);
+	request(w, 5, SCHED_RQ_ISSUE, HOG, 16);
+	request(w, 10, SCHED_RQ_ISSUE, SUBJECT, 8);
+	switches(w, 10, 0, SUBJECT, 0, true);
+	request(w, 25, SCHED_RQ_COMPLETE, HOG, 16);
+	switches(w, 26, 1, HOG, 0, true);
+	request_wakes(w, 30, 8);
+	named(w, HOG, comm);
+	named(w, waker, "dd");
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	says_below(w, 0, want);
+	assert_int_equal(why_verdict__make(&v, w, as_ms), 0);
+	assert_string_equal(v.chain.data, chain);
+	why_verdict__free(&v);
+	why__free(w);
+}
+
+/* A device that works for a kernel thread works for the task that gave that thread its work. */
+static void test_served_on_behalf(void **state)
+{
+	const char *const of_others = "unknown<others-requests";
+
+	check_served_for("kworker/1:0", OTHER, 0,
+			 "15ms device 8:0 worked for kworker/1:0/2, on behalf of dd/3", of_others);
+	check_served_for("jbd2/vda-8", OTHER, 0,
+			 "15ms device 8:0 worked for jbd2/vda-8/2, on behalf of dd/3", of_others);
+	check_served_for("jbd2/vda-8", SUBJECT, 0,
+			 "15ms device 8:0 worked for jbd2/vda-8/2, on behalf of dd/1",
+			 "unknown<device");
+	check_served_for("kworker/1:0", OTHER, SCHED_HARDIRQ,
+			 "15ms device 8:0 worked for kworker/1:0/2", of_others);
+	check_served_for("cat", OTHER, 0, "15ms device 8:0 worked for cat/2", of_others);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_requests_not_recorded),
+		cmocka_unit_test(test_request_end_lost),
+		cmocka_unit_test(test_name_of_disk),
+		cmocka_unit_test(test_requeued_requests),
+		cmocka_unit_test(test_requeued_request_of_its_own),
+		cmocka_unit_test(test_served_on_behalf),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
