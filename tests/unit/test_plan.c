@@ -399,6 +399,27 @@ static uint64_t address_of_timer(const char *function, void *arg)
 	return 0xffffffff81abcdef;
 }
 
+static uint64_t no_address(const char *function, void *arg)
+{
+	return 0;
+}
+
+static void evidence_without_addresses(void **state)
+{
+	const struct evidence_kernel kernel = { is_not_of_irq, no_address, NULL, true };
+	const struct evidence_names none = { .n = 0 };
+	struct buf line = { 0 }, lacking = { 0 };
+
+	assert_int_equal(evidence__line(EVIDENCE_BRIEF, &kernel, &none, 1 << 20, &line, &lacking),
+			 0);
+	assert_null(strstr(line.data, "timer:"));
+	assert_string_equal(lacking.data,
+			    "compaction:mm_compaction_end, timer:hrtimer_expire_entry (its "
+			    "function has no address in /proc/kallsyms)");
+	buf__free(&line);
+	buf__free(&lacking);
+}
+
 static void evidence_of_this_kernel(void **state)
 {
 	const struct evidence_kernel kernel = { is_not_of_irq, address_of_timer, NULL, true };
@@ -672,6 +693,7 @@ int main(void)
 		cmocka_unit_test(evidence_is_a_line),
 		cmocka_unit_test(evidence_of_named),
 		cmocka_unit_test(evidence_of_this_kernel),
+		cmocka_unit_test(evidence_without_addresses),
 		cmocka_unit_test(evidence_full),
 		cmocka_unit_test(evidence_without_lock_events),
 		cmocka_unit_test(evidence_without_programs),

@@ -425,11 +425,38 @@ static void test_compaction(void **state)
 	why__free(w);
 }
 
+/* Equals share the CPU with a task that took more than each of them. */
+static void test_many_equals(void **state)
+{
+	struct why_verdict v = { 0 };
+	struct why *w = story_begin();
+
+	switches(w, 2, 0, SUBJECT, HOG, false);
+	switches(w, 10, 0, HOG, SUBJECT, false);
+	switches(w, 10, 0, SUBJECT, 4, false);
+	switches(w, 15, 0, 4, 5, false);
+	switches(w, 19, 0, 5, 6, false);
+	switches(w, 22, 0, 6, SUBJECT, false);
+	named(w, HOG, "backup");
+	for (uint32_t tid = 4; tid <= 6; tid++)
+		named(w, tid, "equal");
+	asked(w, (struct why_question){ 0 }, 2, 22);
+	assert_int_equal(why_verdict__make(&v, w, as_ms), 0);
+	assert_string_equal(v.text.data,
+			    "100 % of 20ms: ?/1 waited for CPU 0 behind 4 tasks, those named equal "
+			    "with 60 % of that");
+	assert_int_equal(v.cause, CAUSE_CPU_MANY);
+	assert_int_equal(v.culprit, 4);
+	why_verdict__free(&v);
+	why__free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_beside_an_idle_cpu),
 		cmocka_unit_test(test_hidden_end),
+		cmocka_unit_test(test_many_equals),
 		cmocka_unit_test(test_since_the_last_wait),
 		cmocka_unit_test(test_after_a_move),
 		cmocka_unit_test(test_kept_off_an_idle_cpu),

@@ -366,7 +366,7 @@ static const struct {
 	const char *system, *unknown;
 } explained[] = {
 	{ "sched", "who had a CPU, and who woke a task" },
-	{ "cpuhp", "which CPU went off line" },
+	{ "cpuhp", "which CPU went offline" },
 	{ "signal", "who stopped a task" },
 	{ "irq", "the time of interrupts" },
 	{ "block", "where a block request was" },

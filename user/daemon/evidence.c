@@ -180,24 +180,32 @@ static int named_event_add(const struct evidence_event *e, const struct evidence
 	return err ?: buf__add_str(line, "'");
 }
 
+static int lacking_add(const struct evidence_event *e, const char *reason, struct buf *lacking)
+{
+	return buf__printf(lacking, "%s%s:%s%s", lacking->len ? ", " : "", e->system, e->name,
+			   reason);
+}
+
 /* Add expiries of timers with function @e->function. */
-static int timer_event_add(const struct evidence_event *e, uint64_t address, struct buf *line)
+static int timer_event_add(const struct evidence_event *e, uint64_t address, struct buf *line,
+			   struct buf *lacking)
 {
 	if (!address)
-		return 0;
+		return lacking_add(e, " (its function has no address in /proc/kallsyms)", lacking);
 	return buf__printf(line, "%s%s:%s --filter 'function == 0x%" PRIx64 "'",
 			   line->len ? " -e " : "-e ", e->system, e->name, address);
 }
 
 /* *shares: has the last -e no filter? */
 static int table_event_add(const struct evidence_event *e, const struct evidence_kernel *kernel,
-			   const struct evidence_names *names, bool *shares, struct buf *line)
+			   const struct evidence_names *names, bool *shares, struct buf *line,
+			   struct buf *lacking)
 {
 	int err;
 
 	if (e->function) {
 		*shares = false;
-		return timer_event_add(e, kernel->address(e->function, kernel->arg), line);
+		return timer_event_add(e, kernel->address(e->function, kernel->arg), line, lacking);
 	}
 	err = evidence_event_add(e, *shares && !event_has_filter(e, names), names, line);
 	if (!err && e->of_subject && names->n)
@@ -243,10 +251,9 @@ int evidence__line(enum evidence_level level, const struct evidence_kernel *kern
 		if (!event_is_of(e, levels))
 			continue;
 		if (!e->system || kernel->has(e->system, e->name, kernel->arg))
-			err = table_event_add(e, kernel, names, &shares, line);
+			err = table_event_add(e, kernel, names, &shares, line, lacking);
 		else
-			err = buf__printf(lacking, "%s%s:%s", lacking->len ? ", " : "", e->system,
-					  e->name);
+			err = lacking_add(e, "", lacking);
 	}
 	return err
 		       ?: buf__printf(line, " -m %zuK --overwrite --switch-output -a",

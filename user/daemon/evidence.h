@@ -28,7 +28,7 @@ struct evidence_kernel {
 
 /*
  * Append the line of @level for @kernel, with rings of @ring_bytes, to @line. Append the
- * tracepoints that the kernel lacks, separated by commas, to @lacking. When threads in @names leave
+ * tracepoints that the kernel lacks or hides, separated by commas, to @lacking. When threads in @names leave
  * the CPU, the top of their user stack is copied: most distributions build programs without frame
  * pointers. 0 or -ENOMEM.
  */

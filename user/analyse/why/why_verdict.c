@@ -109,10 +109,12 @@ const char *why_cause__word(enum why_cause c)
 
 /* Sums over the tasks on the CPU that another task waited for */
 struct queue_sum {
-	uint64_t ns;		     /* total */
+	uint64_t ns; /* total */
+	size_t tasks;
+	/* those with one name that took the most of it */
 	const struct why_node *most; /* the largest of them */
-	uint64_t alike_ns;	     /* of those with the same name as most */
-	size_t alike, tasks;
+	uint64_t alike_ns;
+	size_t alike;
 };
 
 static bool same_name(const struct why *w, uint32_t a, uint32_t b)
@@ -123,21 +125,41 @@ static bool same_name(const struct why *w, uint32_t a, uint32_t b)
 	return a == b || (x && y && x->comm[0] && !strcmp(x->comm, y->comm));
 }
 
-static struct queue_sum queue_sum(const struct why *w, const struct why_node *n)
+/* Sum up @most and the tasks below it in the list that have its name. */
+static struct queue_sum name_sum(const struct why *w, const struct why_node *most)
 {
-	struct queue_sum q = { 0 };
+	struct queue_sum q = { .most = most };
 
-	for (const struct why_node *c = n->child; c; c = c->next) {
-		if (c->key.type != WHY_QUEUED)
-			continue;
-		q.most = q.most ?: c;
-		q.ns += c->ns;
-		q.tasks++;
-		if (!same_name(w, c->key.who, q.most->key.who))
+	for (const struct why_node *c = most; c; c = c->next) {
+		if (c->key.type != WHY_QUEUED || !same_name(w, c->key.who, most->key.who))
 			continue;
 		q.alike_ns += c->ns;
 		q.alike++;
 	}
+	return q;
+}
+
+#define QUEUE_NAMES 32 /* of the largest tasks, that are compared */
+
+static struct queue_sum queue_sum(const struct why *w, const struct why_node *n)
+{
+	struct queue_sum q = { 0 };
+	size_t tasks = 0;
+	uint64_t ns = 0;
+
+	for (const struct why_node *c = n->child; c; c = c->next) {
+		struct queue_sum of_name;
+
+		if (c->key.type != WHY_QUEUED)
+			continue;
+		ns += c->ns;
+		if (tasks++ >= QUEUE_NAMES)
+			continue;
+		of_name = name_sum(w, c);
+		q = of_name.alike_ns > q.alike_ns ? of_name : q;
+	}
+	q.ns = ns;
+	q.tasks = tasks;
 	return q;
 }
 
@@ -184,7 +206,6 @@ static int add_verdict_link(struct why_verdict *v, const char *word)
 	return buf__printf(&v->chain, "%s%s", v->chain.len ? "<" : "", word);
 }
 
-/* Is it ksoftirqd, the kernel thread for softirqs that became too many? */
 /* End the verdict at a wait for a CPU. 0 or -ENOMEM. */
 static int end_in_queue(struct why_verdict *v, const struct why *w, const struct queue_sum *q,
 			why_duration_fn duration)
