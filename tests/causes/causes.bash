@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# What tests/e2e/why.bats and scripts/bench/why share: causes of cause.c, recorded by perf, and what frbpf says of them.
+# What tests/e2e/why*.bats and scripts/bench/why share: causes of cause.c, recorded by perf, and what frbpf says of them.
 # $FRBPF and $WORKLOADS are set, and no CPU is idle: on some virtual machines perf writes no record of what happens there.
 
 # A cgroup with a CPU quota, if that can be had: $quota_group.

@@ -111,6 +111,9 @@ int base_dir__write_manifest(const struct base_dir *b, const char *name, const c
 int base_dir__write_file(const struct base_dir *b, const char *name, const char *text, size_t len,
 			 struct err *err);
 
+/* Call @fn for every entry of the directory @fd, also "." and "..". */
+void base_dir__each_entry(int fd, void (*fn)(int fd, const char *name, void *arg), void *arg);
+
 /* Unlock and close. @undo: remove what opening has made, and our directories if they are empty. */
 void base_dir__close(struct base_dir *b, bool undo);
 
