@@ -123,6 +123,11 @@ static void a_packet_of_this_machine_is_its_senders(void **state)
 	assert_int_equal(CONTEXT(true, false, "sock_def_readable", "tcp_v4_rcv", "net_rx_action",
 				 "handle_softirqs", "irq_exit_rcu", "asm_common_interrupt"),
 			 WAKE_NET);
+	/* a network card is polled at the end of whatever task enables softirqs */
+	assert_int_equal(CONTEXT(true, false, "sock_def_readable", "tcp_v4_rcv", "virtnet_poll",
+				 "net_rx_action", "handle_softirqs", "do_softirq",
+				 "__local_bh_enable_ip", "ext4_file_write_iter"),
+			 WAKE_NET);
 	assert_int_equal(CONTEXT(true, true, "sock_def_readable", "tcp_v4_rcv", "net_rx_action",
 				 "handle_softirqs", "run_ksoftirqd"),
 			 WAKE_NET);

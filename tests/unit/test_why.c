@@ -149,6 +149,10 @@ static void test_kept_off_an_idle_cpu(void **state)
 		"20ms unknown: it was runnable, but its cgroup had used up its CPU quota, or it "
 		"waited for another reason: see cpu.stat of the cgroup, and record -e "
 		"timer:hrtimer_expire_entry of all tasks (-a)";
+	const char *const not_recorded =
+		"20ms unknown: it was runnable, but its cgroup had used up its CPU quota, or it "
+		"waited for another reason: see cpu.stat of the cgroup: events do not tell whose "
+		"quota was refilled";
 	const char *const throttled =
 		"20ms was throttled: its cgroup had used up its CPU quota (cpu.max)";
 	const char *const idle =
@@ -160,7 +164,7 @@ static void test_kept_off_an_idle_cpu(void **state)
 
 	w->events.recorded[SCHED_TIMER] = false;
 	check_kept_off(w, no_state, unknown);
-	check_kept_off(runnable_beside_idle(NULL), no_state, unknown);
+	check_kept_off(runnable_beside_idle(NULL), no_state, not_recorded);
 	check_kept_off(runnable_beside_idle("tick_nohz_handler"), no_state, idle);
 
 	w = runnable_beside_idle("sched_cfs_period_timer"); /* and still waits beside an idle CPU */
@@ -176,8 +180,13 @@ static void test_kept_off_an_idle_cpu(void **state)
 		       throttled);
 	check_kept_off(runnable_beside_idle(NULL),
 		       (struct why_question){ .quota = WHY_QUOTA_HIDDEN }, throttled);
+	check_kept_off(runnable_beside_idle("sched_cfs_slack_timer"),
+		       (struct why_question){ .quota = WHY_QUOTA_SET }, throttled);
 	check_kept_off(runnable_beside_idle("sched_cfs_period_timer"),
 		       (struct why_question){ .quota = WHY_QUOTA_NONE }, idle);
+	/* a quota that was used up at another time: none was refilled in this time */
+	check_kept_off(runnable_beside_idle("tick_nohz_handler"),
+		       (struct why_question){ .quota = WHY_QUOTA_SET }, idle);
 }
 
 static void cpu_goes(struct why *w, uint64_t ms, uint32_t cpu, int from, int to)
@@ -417,12 +426,68 @@ static void test_compaction(void **state)
 	asked(w, (struct why_question){ 0 }, 10, 30);
 	says(w, 0, "15ms compacted memory, because no free piece was large enough");
 	says(w, 1, "3ms computed");
-	says(w, 2, "2ms reclaimed memory, because the machine had too little free memory");
+	says(w, 2,
+	     "2ms reclaimed memory, because the kernel had too little free memory "
+	     "of the kind that it asked for");
 	assert_int_equal(why_verdict__make(&v, w, as_ms), 0);
 	assert_int_equal(v.cause, CAUSE_COMPACT);
 	assert_string_equal(v.chain.data, "compaction");
 	why_verdict__free(&v);
 	why__free(w);
+}
+
+/* A rule on pending events fires while the task still reclaims. */
+static void test_reclaim_not_over(void **state)
+{
+	struct why *w = story_computes();
+
+	happens(w, 15, SCHED_CGROUP_RECLAIM, 1, SUBJECT, 0);
+	happens(w, 31, SCHED_SAMPLE, 1, SUBJECT, 0);
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	says(w, 0,
+	     "15ms reclaimed memory, because its cgroup was at its limit (memory.max, "
+	     "memory.high)");
+	says(w, 1, "5ms computed");
+	why__free(w);
+}
+
+/* Records were lost while the task waited: it may have run meanwhile. */
+static void test_gap_in_a_wait(void **state)
+{
+	struct why *w = story_begin();
+
+	switches(w, 10, 1, SUBJECT, HOG, true);
+	happens(w, 20, SCHED_GAP, 0, 0, 0)->value = 14 * MS;
+	happens(w, 30, SCHED_WAKING, 1, HOG, SUBJECT);
+	switches(w, 30, 1, HOG, SUBJECT, false);
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	says(w, 0, "14ms waited, until woken by ?/2");
+	says(w, 1, "6ms unknown: records were lost: a larger ring, such as -m 16M, loses less");
+	why__free(w);
+}
+
+/* HOG ran while SUBJECT spun. The lock's owner is recorded, or only inferred. */
+static void test_owner_of_spinlock(void **state)
+{
+	for (uint32_t owner = 0; owner <= OTHER; owner += OTHER) {
+		struct why *w = story_begin();
+		struct sched_event *e;
+
+		switches(w, 9, 0, 0, HOG, false);
+		switches(w, 9, 1, 0, SUBJECT, false);
+		e = happens(w, 30, SCHED_LOCK, 1, SUBJECT, owner);
+		e->arg = LOCK_SPINLOCK;
+		e->prio = 20000; /* us */
+		switches(w, 30, 1, SUBJECT, 0, true);
+		switches(w, 31, 0, HOG, 0, true);
+		asked(w, (struct why_question){ 0 }, 10, 30);
+		says(w, 0,
+		     owner ? "20ms tried to take a spinlock of the kernel while ?/3 held it"
+			   : "20ms tried to take a spinlock of the kernel while ?/2 held it: no "
+			     "other task "
+			     "ran all that time");
+		why__free(w);
+	}
 }
 
 /* Equals share the CPU with a task that took more than each of them. */
@@ -467,6 +532,9 @@ int main(void)
 		cmocka_unit_test(test_wait_from_before),
 		cmocka_unit_test(test_verbose_tree),
 		cmocka_unit_test(test_compaction),
+		cmocka_unit_test(test_reclaim_not_over),
+		cmocka_unit_test(test_gap_in_a_wait),
+		cmocka_unit_test(test_owner_of_spinlock),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

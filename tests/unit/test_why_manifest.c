@@ -100,9 +100,14 @@ static void test_weight(void **state)
 	switches(w, 30, 1, HOG, SUBJECT, false);
 	asked(w, q, 10, 30);
 	says(w, 0,
-	     "20ms waited for CPU 1 behind ?/2 (same priority; its cgroup has cpu.weight 20)");
+	     "20ms waited for CPU 1 behind ?/2 (same priority; a cgroup of the waiting task has "
+	     "cpu.weight 20)");
 	why__free(w);
-	q = question_of("{\"cgroup\": \"/w\", \"cpu\": [{\"cgroup\": \"/\", \"weight\": 20}]}",
+	q = question_of("{\"cgroup\": \"/s/w\", \"cpu\": [{\"cgroup\": \"/s/w\", \"weight\": 100}, "
+			"{\"cgroup\": \"/s\", \"weight\": 30}]}",
+			"{}");
+	assert_int_equal(q.weight, 30);
+	q = question_of("{\"cgroup\": \"/w\", \"cpu\": [{\"cgroup\": \"/w\", \"shares\": 20}]}",
 			"{}");
 	assert_int_equal(q.weight, 0);
 }
@@ -137,6 +142,7 @@ static void check_peer(struct why_question q, const char *want)
 	asked(w, q, 10, 30);
 	snprintf(text, sizeof(text), "20ms waited, until data came from %s", want);
 	says(w, 0, text);
+	assert_int_equal(why__unknown_ns(w), strstr(want, "127.") ? 20 * MS : 0);
 	why__free(w);
 }
 
@@ -145,15 +151,14 @@ static void test_peer(void **state)
 {
 	static const char peer[] = "{\"peer\": \"10.0.0.1\", \"port\": 80}";
 	static const char unknown[] =
-		"the network (peer not recorded: a rule on syscall:recvfrom,read has it): the "
-		"cause lies outside this machine";
+		"the network (peer not recorded: a rule on syscall:recvfrom,read has it)";
 
 	check_peer(question_of_call(peer, 20, 0),
 		   "10.0.0.1:80: the cause lies outside this machine");
 	check_peer(question_of_call("{\"peer\": \"fe80::1\", \"port\": 80}", 20, 0),
 		   "[fe80::1]:80: the cause lies outside this machine");
 	check_peer(question_of_call("{\"peer\": \"127.0.0.1\", \"port\": 80}", 20, 0),
-		   "127.0.0.1:80: a task of this machine sent it, which one was not recorded");
+		   "127.0.0.1:80"); /* which task of this machine sent it is unknown */
 	check_peer(question_of_call("{\"peer\": \"10.0.0.1\", \"port\": 0}", 20, 0), unknown);
 	check_peer(question_of_call("{}", 20, 0), unknown);
 	check_peer(question_of_call(peer, 5, 0), unknown); /* it began before the call */

@@ -298,8 +298,9 @@ const struct command cmd_why = {
 	.usage = "[-v] [--json] [INCIDENT | -i FILE --tid TID [--from T] [--to T]]",
 	.summary = "who made the subject wait, with the proof",
 	.help = "Uses only recordings, so it needs neither root nor a daemon. The first line is\n"
-		"the verdict. Below it are all parts of the time with their causes, and what the\n"
-		"waker of each wait did meanwhile. Time that no event explains is unknown.\n"
+		"the verdict. Below it are the parts of the time with their causes, as many as\n"
+		"fit, and what the waker of each wait did meanwhile. Time that no event explains\n"
+		"is unknown.\n"
 		"INCIDENT is as for `frbpf show`, or the path of a manifest, a dump, or a\n"
 		"directory with incidents.\n\n"
 		"  -i, --input FILE    a perf.data file with sched:sched_switch, or a directory "
@@ -308,6 +309,6 @@ const struct command cmd_why = {
 		"      --tid TID       the thread to explain\n"
 		"      --from SECONDS  begin of the interval, in the time of perf script\n"
 		"      --to SECONDS    end of the interval\n"
-		"  -v, --verbose       the whole tree, with points in time and all functions\n"
+		"  -v, --verbose       the whole tree, with points in time and functions\n"
 		"      --json          everything as JSON\n",
 };

@@ -29,11 +29,15 @@
 /* TRACE_FLAG_HARDIRQ | TRACE_FLAG_SOFTIRQ, include/linux/trace_events.h */
 #define IN_INTERRUPT "24"
 
-#define BRIEF	(1U << EVIDENCE_BRIEF)
-#define FULL	(1U << EVIDENCE_FULL)
-#define UNFED	(1U << 31) /* whatever the level, if no BPF program can write events */
-#define STAYS	(1U << 30) /* the level BRIEF, if BPF programs can write stacks of waits */
-#define STACKED (1U << 29) /* whatever the level, if not STAYS */
+#define BRIEF (1U << EVIDENCE_BRIEF)
+#define FULL  (1U << EVIDENCE_FULL)
+/*
+ * Not levels. UNFED: no BPF program can write events. STAYS: a BPF program writes the stacks of waits.
+ * STACKED: none does, so switches have them.
+ */
+#define UNFED	(1U << 31)
+#define STAYS	(1U << 30)
+#define STACKED (1U << 29)
 
 /*
  * Stacks are recorded only where they explain something: the function in which a task waits, and
@@ -45,9 +49,9 @@ static const struct evidence_event {
 	const char *name;
 	bool stack;
 	const char *filter;
-	bool of_subject;      /* stacks of the named threads are copied */
-	const char *function; /* only timers with this function */
-	unsigned levels;      /* those that have it, BRIEF to STACKED; 0: all */
+	bool of_subject;	  /* stacks of the named threads are copied */
+	const char *functions[2]; /* only timers with one of these */
+	unsigned levels;	  /* those that have it, BRIEF to STACKED; 0: all */
 } evidence_events[] = {
 	/* who had which CPU; the stack of an idle CPU is not worth its space */
 	{ "sched", "sched_switch", true, "prev_pid != 0", true, .levels = STACKED },
@@ -97,7 +101,8 @@ static const struct evidence_event {
 	{ "compaction", "mm_compaction_begin" },
 	{ "compaction", "mm_compaction_end" },
 	/* when a cgroup got new CPU quota after it had used it up */
-	{ "timer", "hrtimer_expire_entry", .function = "sched_cfs_period_timer" },
+	{ "timer", "hrtimer_expire_entry",
+	  .functions = { "sched_cfs_period_timer", "sched_cfs_slack_timer" } },
 };
 
 /* Can a filter have this thread name in quotes? Names with other characters are left out. */
@@ -186,14 +191,21 @@ static int lacking_add(const struct evidence_event *e, const char *reason, struc
 			   reason);
 }
 
-/* Add expiries of timers with function @e->function. */
-static int timer_event_add(const struct evidence_event *e, uint64_t address, struct buf *line,
-			   struct buf *lacking)
+/* Add expiries of timers with one of @e->functions. */
+static int timer_event_add(const struct evidence_event *e, const struct evidence_kernel *kernel,
+			   struct buf *line, struct buf *lacking)
 {
-	if (!address)
-		return lacking_add(e, " (its function has no address in /proc/kallsyms)", lacking);
-	return buf__printf(line, "%s%s:%s --filter 'function == 0x%" PRIx64 "'",
-			   line->len ? " -e " : "-e ", e->system, e->name, address);
+	uint64_t address[ARRAY_SIZE(e->functions)];
+
+	for (size_t i = 0; i < ARRAY_SIZE(address); i++) {
+		address[i] = kernel->address(e->functions[i], kernel->arg);
+		if (!address[i])
+			return lacking_add(e, " (its function has no address in /proc/kallsyms)",
+					   lacking);
+	}
+	return buf__printf(
+		line, "%s%s:%s --filter 'function == 0x%" PRIx64 " || function == 0x%" PRIx64 "'",
+		line->len ? " -e " : "-e ", e->system, e->name, address[0], address[1]);
 }
 
 /* *shares: has the last -e no filter? */
@@ -203,9 +215,9 @@ static int table_event_add(const struct evidence_event *e, const struct evidence
 {
 	int err;
 
-	if (e->function) {
+	if (e->functions[0]) {
 		*shares = false;
-		return timer_event_add(e, kernel->address(e->function, kernel->arg), line, lacking);
+		return timer_event_add(e, kernel, line, lacking);
 	}
 	err = evidence_event_add(e, *shares && !event_has_filter(e, names), names, line);
 	if (!err && e->of_subject && names->n)
@@ -215,8 +227,8 @@ static int table_event_add(const struct evidence_event *e, const struct evidence
 }
 
 /*
- * Those of the levels BRIEF to STACKED that this evidence has. The stack of a wait does not show a
- * lock of the kernel: an event must, and Linux before 5.19 has none.
+ * The level, with UNFED, STAYS or STACKED. Stacks of waits do not show locks of the kernel. So they
+ * replace those of switches only beside lock:contention_begin, of Linux 5.19.
  */
 static unsigned evidence_levels(enum evidence_level level, const struct evidence_kernel *kernel)
 {
@@ -232,7 +244,7 @@ static unsigned evidence_levels(enum evidence_level level, const struct evidence
 
 static bool event_is_of(const struct evidence_event *e, unsigned levels)
 {
-	if (levels & UNFED && !e->system && e->levels) /* the UNFED events replace it */
+	if (levels & UNFED && !e->system && e->levels) /* tracepoints replace it */
 		return false;
 	return !e->levels || e->levels & levels;
 }
@@ -293,20 +305,23 @@ static int search_kallsyms(const struct buf *text, void *arg)
 	return 1;
 }
 
-/* The result is kept: addresses of kernel functions are fixed until the next boot. */
+/* Results are kept: addresses of kernel functions are fixed until the next boot. */
 static uint64_t function_address(const char *function, void *arg)
 {
-	static struct function_search last;
+	static struct function_search past[2];
+	struct function_search *s = past;
 	RAISED_RIGHTS(RIGHTS_PROCESSES);
 	_cleanup_close_ int fd = -1;
 
-	if (last.found && !strcmp(last.name, function))
-		return last.found;
-	last = (struct function_search){ .name = function };
+	while (s < past + ARRAY_SIZE(past) - 1 && s->name && strcmp(s->name, function) != 0)
+		s++;
+	if (s->found && !strcmp(s->name, function))
+		return s->found;
+	*s = (struct function_search){ .name = function };
 	fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
-		text_chunks__each(fd, KALLSYMS_MAX, search_kallsyms, &last);
-	return last.found;
+		text_chunks__each(fd, KALLSYMS_MAX, search_kallsyms, s);
+	return s->found;
 }
 
 /* Initial size of its rings: smaller on a small machine, to leave memory for others. */

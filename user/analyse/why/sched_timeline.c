@@ -321,6 +321,16 @@ static int feed_interrupt(struct sched_timeline *t, const struct sched_event *e)
 	return irq_add(&t->cpus[e->cpu], r);
 }
 
+static int reclaim_close(struct task_line *l, uint64_t to)
+{
+	if (!ARRAY_HAS_ROOM(l->reclaims, l->n_reclaims, l->reclaims_cap, 16))
+		return -ENOMEM;
+	l->open.to = to;
+	l->reclaims[l->n_reclaims++] = l->open;
+	l->open.from = 0;
+	return 0;
+}
+
 static int feed_reclaim(struct sched_timeline *t, const struct sched_event *e)
 {
 	bool begins = e->kind == SCHED_RECLAIM || e->kind == SCHED_CGROUP_RECLAIM ||
@@ -335,14 +345,7 @@ static int feed_reclaim(struct sched_timeline *t, const struct sched_event *e)
 		l->open = (struct reclaim_run){ .from = e->time, .kind = e->kind };
 		return 0;
 	}
-	if (!l->open.from || e->kind != l->open.kind + 1)
-		return 0;
-	if (!ARRAY_HAS_ROOM(l->reclaims, l->n_reclaims, l->reclaims_cap, 16))
-		return -ENOMEM;
-	l->open.to = e->time;
-	l->reclaims[l->n_reclaims++] = l->open;
-	l->open.from = 0;
-	return 0;
+	return l->open.from && e->kind == l->open.kind + 1 ? reclaim_close(l, e->time) : 0;
 }
 
 /* The event comes right before or after the task leaves its CPU, or when it has spun. */
@@ -419,7 +422,7 @@ static bool has_begun(const struct sched_timeline *t, const struct sched_event *
 	return e->time > t->events->begin && e->value < e->time - t->events->begin;
 }
 
-/* The task waited since before the recording. Of this wait, or of its end, is its first event. */
+/* The task's first event is about a wait that began before the recording. */
 static int begin_with_stay(struct sched_timeline *t, struct task_line *l, uint32_t i)
 {
 	const struct sched_event *e = &t->events->v[i];
@@ -515,17 +518,39 @@ static int feed_event(struct sched_timeline *t, uint32_t i)
 	}
 }
 
-/* Open spans and runs last until the end of the recording. */
-static void close_all(struct sched_timeline *t)
+static int task_close(struct task_line *l, uint64_t end)
+{
+	if (l->n)
+		last_span(l)->to = end;
+	return l->open.from ? reclaim_close(l, end) : 0;
+}
+
+/* The softirq first: the IRQ may be nested in it. */
+static int cpu_close(struct cpu_line *c, uint64_t end)
+{
+	int err = 0;
+
+	if (c->n)
+		c->v[c->n - 1].to = end;
+	for (int soft = 1; soft >= 0 && !err; soft--) {
+		c->open[soft].to = end;
+		if (c->open[soft].from && c->open[soft].from < end)
+			err = irq_add(c, c->open[soft]);
+	}
+	return err;
+}
+
+/* What has not ended lasts until the end of the recording. */
+static int close_all(struct sched_timeline *t)
 {
 	uint64_t end = t->events->end;
+	int err = 0;
 
-	for (size_t i = 0; i < t->n_tasks; i++)
-		if (t->tasks[i].n)
-			last_span(&t->tasks[i])->to = end;
-	for (size_t i = 0; i < t->n_cpus; i++)
-		if (t->cpus[i].n)
-			t->cpus[i].v[t->cpus[i].n - 1].to = end;
+	for (size_t i = 0; i < t->n_tasks && !err; i++)
+		err = task_close(&t->tasks[i], end);
+	for (size_t i = 0; i < t->n_cpus && !err; i++)
+		err = cpu_close(&t->cpus[i], end);
+	return err;
 }
 
 static int compare_gaps(const void *a, const void *b)
@@ -564,7 +589,7 @@ int sched_timeline__build(struct sched_timeline *t, struct sched_events *e)
 		return -ENOMEM;
 	for (size_t i = 0; i < e->n && !err; i++)
 		err = feed_event(t, i);
-	close_all(t);
+	err = err ?: close_all(t);
 	join_gaps(t);
 	return err;
 }
@@ -633,13 +658,15 @@ bool sched_timeline__is_off(const struct sched_timeline *t, uint32_t cpu, uint64
 	return c && at < c->n_offs && c->offs[at].from <= time;
 }
 
-uint64_t sched_timeline__first_gap(const struct sched_timeline *t, uint64_t from, uint64_t to)
+uint64_t sched_timeline__first_gap(const struct sched_timeline *t, uint64_t from, uint64_t to,
+				   uint64_t *ret_end)
 {
 	size_t i = LOWER_BOUND(j, t->n_gaps, t->gaps[j].to <= from);
+	bool found = i < t->n_gaps && t->gaps[i].from < to;
 
-	if (i == t->n_gaps || t->gaps[i].from >= to)
-		return to;
-	return t->gaps[i].from > from ? t->gaps[i].from : from;
+	if (ret_end)
+		*ret_end = found && t->gaps[i].to < to ? t->gaps[i].to : to;
+	return !found ? to : t->gaps[i].from > from ? t->gaps[i].from : from;
 }
 
 uint64_t sched_timeline__lost(const struct sched_timeline *t, uint64_t from, uint64_t to)

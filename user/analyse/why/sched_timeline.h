@@ -122,8 +122,12 @@ size_t task_line__reclaim_at(const struct task_line *l, uint64_t time);
 size_t task_line__spin_at(const struct task_line *l, uint64_t time);
 size_t cpu_line__at(const struct cpu_line *l, uint64_t time);
 size_t cpu_line__irq_at(const struct cpu_line *l, uint64_t time);
-/* The start of the first gap between @from and @to; @to: there is none */
-uint64_t sched_timeline__first_gap(const struct sched_timeline *t, uint64_t from, uint64_t to);
+/*
+ * The start of the first gap between @from and @to, and its end in *ret_end, @to at most. Without a
+ * gap both are @to. @ret_end NULL: not wanted
+ */
+uint64_t sched_timeline__first_gap(const struct sched_timeline *t, uint64_t from, uint64_t to,
+				   uint64_t *ret_end);
 /* How much of the time lies in gaps, ns */
 uint64_t sched_timeline__lost(const struct sched_timeline *t, uint64_t from, uint64_t to);
 

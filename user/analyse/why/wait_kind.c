@@ -181,6 +181,7 @@ enum wake_context wake_context__of(const char *const *names, size_t n, bool in_i
 					   "tcp_v",
 					   "udp_",
 					   NULL };
+	static const char *const own_send[] = { "process_backlog", NULL };
 	static const char *const entries[] = {
 		"asm_",	       "sysvec_",	"common_interrupt", "irq_exit",	      "el1h_",
 		"el0t_64_irq", "el1_interrupt", "el0_interrupt",    "gic_handle_irq", NULL
@@ -192,8 +193,13 @@ enum wake_context wake_context__of(const char *const *names, size_t n, bool in_i
 	if (has_any(names, n, blocks))
 		return WAKE_BLOCK;
 	if (has_any(names, n, net)) {
-		/* a softirq run at the end of a task's own send is caused by that task */
-		return softirqd || has_any(names, n, entries) ? WAKE_NET : WAKE_TASK;
+		/*
+		 * A task's own send to this machine is delivered by process_backlog() in a softirq
+		 * at the end of the send. Other softirqs may run in any task.
+		 */
+		return softirqd || has_any(names, n, entries) || !has_any(names, n, own_send)
+			       ? WAKE_NET
+			       : WAKE_TASK;
 	}
 	if (has_any(names, n, timers))
 		return WAKE_TIMER;

@@ -84,6 +84,11 @@ const char *why__peer_of(const struct why *w, const struct why_node *n)
 		       : NULL;
 }
 
+bool why__peer_is_local(const char *peer)
+{
+	return !strncmp(peer, "127.", 4) || !strncmp(peer, "[::1]", 5);
+}
+
 const struct why_disk *why__disk(const struct why *w, uint32_t dev)
 {
 	for (size_t i = 0; i < w->q.n_disks; i++)
@@ -291,12 +296,14 @@ static int explain_blocked(struct why *w, struct why_node *parent, uint32_t tid,
 		return why_device__explain(w, n, tid, s->wake, from, to, depth);
 	if (context == WAKE_IRQ)
 		return why__add_unknown(w, n, tid, MISSING_STACK, from, to);
+	if (context == WAKE_NET && why__peer_of(w, n) && why__peer_is_local(why__peer_of(w, n)))
+		return why__add_unknown(w, n, tid, MISSING_SENDER, from, to);
 	if (!key.who || key.kind == WAIT_STOPPED)
 		return 0;
 	return why__explain_task(w, n, key.who, from, to, depth + 1);
 }
 
-static int explain_span(struct why *w, struct why_node *parent, uint32_t tid,
+static int explain_seen(struct why *w, struct why_node *parent, uint32_t tid,
 			const struct task_line *l, const struct task_span *s, uint64_t from,
 			uint64_t to, size_t depth)
 {
@@ -312,6 +319,28 @@ static int explain_span(struct why *w, struct why_node *parent, uint32_t tid,
 	default:
 		return why__add_unknown(w, parent, tid, MISSING_HIDDEN, from, to);
 	}
+}
+
+/*
+ * What a waiting task did in a gap is unknown: the events of a run may be lost. Time on a CPU has its
+ * own rule, see why_running__explain().
+ */
+static int explain_span(struct why *w, struct why_node *parent, uint32_t tid,
+			const struct task_line *l, const struct task_span *s, uint64_t from,
+			uint64_t to, size_t depth)
+{
+	bool waits = (s->state == TASK_RUNNABLE || s->state == TASK_BLOCKED) && !s->end_hidden;
+
+	while (from < to) {
+		uint64_t end = to;
+		uint64_t gap = waits ? sched_timeline__first_gap(&w->timeline, from, to, &end) : to;
+
+		if ((gap > from && explain_seen(w, parent, tid, l, s, from, gap, depth)) ||
+		    why__add_unknown(w, parent, tid, MISSING_LOST, gap, end))
+			return -ENOMEM;
+		from = end;
+	}
+	return 0;
 }
 
 static bool in_circle(const struct why *w, uint32_t tid, size_t depth)

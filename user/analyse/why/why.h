@@ -51,6 +51,7 @@ enum why_missing {
 	MISSING_REQUESTS, /* the same: no events of requests are recorded */
 	MISSING_OWNER,	  /* which task owned the lock that it spun for */
 	MISSING_HELD,	  /* what kept its request from the device */
+	MISSING_SENDER,	  /* which task of this machine sent the data */
 	MISSING_DEPTH,	  /* more than WHY_DEPTH wakers, or a cycle */
 	MISSING_KINDS,
 };
@@ -70,21 +71,29 @@ struct why_key {
 	uint32_t tid;
 	uint32_t who; /* waker, or task on the CPU; for a stop: the task that continued it */
 	/*
-	 * for a stop: the sender of the signal; for a lock: its owner at the start; WHY_RAN,
-	 * WHY_QUEUED, WHY_SERVED: the task on whose behalf the kernel thread works; 0: not recorded, or none
+	 * A stop: the sender of the signal.
+	 * A lock: its owner at the start.
+	 * WHY_RAN, WHY_QUEUED, WHY_SERVED: the task for which a kernel thread works.
+	 * 0: not recorded, or none.
 	 */
 	uint32_t sender;
 	int32_t prio; /* WHY_QUEUED: priority of who */
-	/* WHY_INTERRUPTED: the interrupt; WHY_QUEUED: the CPU; WHY_WAITED, WHY_SPUN: enum lock_kind */
+	/*
+	 * WHY_INTERRUPTED: the interrupt.
+	 * WHY_QUEUED: the CPU.
+	 * WHY_WAITED, WHY_SPUN: enum lock_kind.
+	 */
 	uint32_t number;
 	uint8_t type;	 /* enum why_type */
 	uint8_t kind;	 /* enum wait_kind */
 	uint8_t context; /* enum wake_context */
 	uint8_t missing; /* enum why_missing */
 	/*
-	 * WHY_INTERRUPTED: a softirq; WHY_RECLAIM: of a cgroup; WHY_QUEUED: 1 + the CPU that it had to
-	 * leave, because that went offline; WHY_WAITED: its stack was not recorded, as short
-	 * waits are sampled
+	 * WHY_INTERRUPTED: a softirq.
+	 * WHY_RECLAIM: of a cgroup.
+	 * WHY_QUEUED: 1 + the CPU that it had to leave, because that went offline.
+	 * WHY_SPUN: who is inferred, no event says it.
+	 * WHY_WAITED: its stack was not recorded, as short waits are sampled.
 	 */
 	uint32_t soft;
 	uint32_t cpu; /* WHY_INTERRUPTED: 1 + the CPU that it waited for; 0: it was on the CPU */
@@ -174,7 +183,7 @@ struct why_question {
 	char command[256], cgroup[WHY_PATH];  /* likewise; not always printable; "": unknown */
 	uint32_t culprit;		      /* process of the stored verdict's culprit; 0: none */
 	char culprit_command[256], culprit_cgroup[WHY_PATH]; /* of that process; likewise */
-	uint32_t weight; /* cpu.weight of its cgroup; 0: unknown */
+	uint32_t weight; /* the least cpu.weight of its cgroups; 0: unknown */
 	/*
 	 * CPU time of the machine in the seconds of the interval, and what a hypervisor took of it;
 	 * 0, 0: unknown
@@ -207,6 +216,8 @@ bool why__lacks_kernel_names(const struct why *w);
 const char *why__call(const struct why *w);
 /* The other end of the connection that wait @n was for; not always printable. NULL: unknown */
 const char *why__peer_of(const struct why *w, const struct why_node *n);
+/* Is it an address of the loopback device? */
+bool why__peer_is_local(const char *peer);
 /* The disk with this number; NULL: its name is unknown */
 const struct why_disk *why__disk(const struct why *w, uint32_t dev);
 /* Were no interrupts recorded? Then what tasks computed includes them; false if none computed. */

@@ -228,14 +228,20 @@ static void disks_of_vitals(json_t *disks, struct why_question *q)
 	}
 }
 
-/* cpu.weight of its own cgroup, if that is of version 2 */
+/* The least cpu.weight of its cgroup and those above it; only version 2 has weights. */
 static uint32_t weight_of(const json_t *state)
 {
-	const json_t *own = json_array_get(json_object_get(state, "cpu"), 0);
-	const char *path = text_of(own, "cgroup"), *of = text_of(state, "cgroup");
-	uint64_t weight = manifest_number(own, "weight");
+	const json_t *level;
+	uint64_t least = 0;
+	size_t i;
 
-	return path && of && !strcmp(path, of) && weight <= 10000 ? weight : 0;
+	json_array_foreach (json_object_get(state, "cpu"), i, level) {
+		uint64_t weight = manifest_number(level, "weight");
+
+		if (weight && weight <= 10000 && (!least || weight < least))
+			least = weight;
+	}
+	return least;
 }
 
 /* What the recorder read about the culprit of its own verdict */

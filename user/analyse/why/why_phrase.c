@@ -47,12 +47,12 @@ static int add_place(struct buf *b, const struct why_key *k)
 	return err;
 }
 
-/* cpu.weight of the cgroup of @tid, where it is not the default; 0: it is, or it is unknown */
+/* The least cpu.weight of the cgroups of @tid if it is below the default; else 0 */
 static uint32_t own_weight(const struct why *w, uint32_t tid)
 {
 	const struct why_question *q = why__question(w);
 
-	return tid == q->tid && q->weight != 100 ? q->weight : 0;
+	return tid == q->tid && q->weight < 100 ? q->weight : 0;
 }
 
 /* Say why the other task ran first, as far as its priority shows. */
@@ -71,7 +71,9 @@ static int add_rank(struct buf *b, int32_t of_who, int32_t of_task, uint32_t wei
 	if (of_who > of_task)
 		return buf__add_str(b, " (lower priority: the scheduler's choice)");
 	if (weight)
-		return buf__printf(b, " (same priority; its cgroup has cpu.weight %u)", weight);
+		return buf__printf(
+			b, " (same priority; a cgroup of the waiting task has cpu.weight %u)",
+			weight);
 	return buf__add_str(b, " (same priority)");
 }
 
@@ -123,7 +125,8 @@ static int add_queued(struct buf *b, const struct why *w, const struct why_node 
 
 	err = buf__printf(b, "waited for CPU %u behind %s", n->key.number,
 			  why_phrase__name(w, n->key.who, name))
-		      ?: add_rank(b, n->key.prio, n->own_prio, own_weight(w, n->key.tid)) ?: add_behalf(b, w, &n->key);
+		      ?: add_rank(b, n->key.prio, n->own_prio, own_weight(w, n->key.tid))
+		      ?: add_behalf(b, w, &n->key);
 	if (!err && n->softirq)
 		err = buf__printf(b, ", for softirq %s", softirq_name(n->softirq - 1));
 	if (!err && n->idle_ns > n->ns / 2)
@@ -214,7 +217,7 @@ static int add_spun(struct buf *b, const struct why *w, const struct why_key *k)
 	if (err || !k->who)
 		return err ?: buf__add_str(b, ": ") ?: why_missing__add(b, w, MISSING_OWNER);
 	why_phrase__name(w, k->who, name);
-	if (k->number) /* as recorded */
+	if (!k->soft) /* as recorded */
 		return buf__printf(b, " while %s held it", name);
 	return buf__printf(b, " while %s held it: no other task ran all that time", name);
 }
@@ -264,8 +267,8 @@ static int add_throttled(struct buf *b, const struct why *w, const struct why_ke
 static int add_reclaim(struct buf *b, const struct why *w, const struct why_key *k)
 {
 	if (!k->soft)
-		return buf__add_str(b, "reclaimed memory, because the machine had too little free "
-				       "memory");
+		return buf__add_str(b, "reclaimed memory, because the kernel had too little free "
+				       "memory of the kind that it asked for");
 	return buf__add_str(b, "reclaimed memory, because its cgroup")
 		       ?: add_limited(b, w, k->tid, WHY_LIMIT_MEMORY)
 		       ?: buf__add_str(b, " was at its limit (memory.max, memory.high)");
@@ -282,11 +285,6 @@ static int add_owner(struct buf *b, const struct why *w, const struct why_key *k
 			   why_phrase__name(w, k->sender, name));
 }
 
-static bool is_loopback(const char *peer)
-{
-	return !strncmp(peer, "127.", 4) || !strncmp(peer, "[::1]", 5);
-}
-
 /* Data came from the network; @peer: NULL: from where is unknown */
 static int add_peer(struct buf *b, const char *peer)
 {
@@ -294,13 +292,10 @@ static int add_peer(struct buf *b, const char *peer)
 
 	if (!peer)
 		return buf__add_str(b, ", until data came from the network (peer not recorded: a "
-				       "rule on syscall:recvfrom,read has it): the cause lies "
-				       "outside this machine");
+				       "rule on syscall:recvfrom,read has it)");
 	snprintf(name, sizeof(name), "%s", peer);
-	return buf__printf(b, ", until data came from %s: %s", make_printable(name),
-			   is_loopback(peer) ? "a task of this machine sent it, which one was not "
-					       "recorded"
-					     : "the cause lies outside this machine");
+	return buf__printf(b, ", until data came from %s%s", make_printable(name),
+			   why__peer_is_local(peer) ? "" : ": the cause lies outside this machine");
 }
 
 static int add_waited(struct buf *b, const struct why *w, const struct why_node *n,
@@ -319,8 +314,8 @@ static int add_waited(struct buf *b, const struct why *w, const struct why_node 
 					      ? " (short, stack not recorded)"
 					      : " (stack not recorded)");
 	err = err ?: add_place(b, k) ?: add_owner(b, w, k);
-	if (err ||
-	    (n->child && n->child->key.type == WHY_UNKNOWN && !k->who && k->context != WAKE_BLOCK))
+	if (err || (n->child && n->child->key.type == WHY_UNKNOWN && !k->who &&
+		    k->context != WAKE_BLOCK && k->context != WAKE_NET))
 		return err;
 	switch (k->context) {
 	case WAKE_TIMER:

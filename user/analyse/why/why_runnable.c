@@ -92,7 +92,9 @@ static enum quota_refill why_quota__refill(struct why *w, const struct task_span
 		last = e->v[i].time;
 	}
 	if (!first)
-		return unknown ? REFILL_UNKNOWN : REFILL_NONE;
+		return unknown || sched_timeline__lost(&w->timeline, s->from, s->to)
+			       ? REFILL_UNKNOWN
+			       : REFILL_NONE;
 	*ret_first = first;
 	*ret_last = last;
 	return REFILL_SEEN;
@@ -372,17 +374,20 @@ static int explain_refilled(struct why *w, struct why_node *parent, uint32_t tid
 }
 
 /*
- * It was kept off a CPU that idled. That was a quota if its cgroup is known to have one, or if the
- * task no longer waited beside an idle CPU once a quota was refilled.
+ * It was kept off a CPU that idled. That was no quota if none was refilled meanwhile. Otherwise it was
+ * one if its cgroup is known to have used up its quota before, or if the task no longer waited beside
+ * an idle CPU once a quota was refilled.
  */
 static int explain_kept_off(struct why *w, struct why_node *parent, uint32_t tid,
 			    const struct task_span *s, uint64_t from, uint64_t to)
 {
 	uint64_t first, last;
 
-	if (why_quota__of(w, tid) != WHY_QUOTA_UNKNOWN)
+	enum quota_refill refill = why_quota__refill(w, s, &first, &last);
+
+	if (refill != REFILL_NONE && why_quota__of(w, tid) != WHY_QUOTA_UNKNOWN)
 		return explain_throttled(w, parent, tid, from, to);
-	switch (why_quota__refill(w, s, &first, &last)) {
+	switch (refill) {
 	case REFILL_UNKNOWN:
 		return why__add_unknown(w, parent, tid, MISSING_QUOTA, from, to);
 	case REFILL_SEEN:
@@ -448,7 +453,7 @@ static uint64_t runnable_until(const struct why *w, uint32_t tid, const struct t
 	i = c ? cpu_line__at(c, s->to - 1) : 0;
 	if (c && i < c->n && c->v[i].from > s->from && c->v[i].from < s->to)
 		until = c->v[i].from;
-	return sched_timeline__first_gap(&w->timeline, s->from, until);
+	return sched_timeline__first_gap(&w->timeline, s->from, until, NULL);
 }
 
 int why_runnable__explain(struct why *w, struct why_node *parent, uint32_t tid,

@@ -146,8 +146,9 @@ static int explain_spins(struct why *w, struct why_node *parent, uint32_t tid,
 		key.kind = note->kind;
 		key.function = note->function;
 		key.call = note->call;
-		key.who = why__lock_owner(w, &w->events.v[r->event])
-				  ?: spin_owner(w, s->cpu, begin, end);
+		key.who = why__lock_owner(w, &w->events.v[r->event]);
+		key.soft = !key.who;
+		key.who = key.who ?: spin_owner(w, s->cpu, begin, end);
 		if (!why_tree__add(w->tree, &key, begin, ns))
 			return -ENOMEM;
 		sum += ns;
@@ -173,6 +174,7 @@ static int explain_spinning(struct why *w, struct why_node *parent, uint32_t tid
 	key.call = note->call;
 	key.kind = note->kind;
 	key.who = spin_owner(w, s->cpu, from, to);
+	key.soft = 1;
 	*ret = (uint64_t)((double)ns * n / all);
 	return !*ret || why_tree__add(w->tree, &key, from, *ret) ? 0 : -ENOMEM;
 }

@@ -315,7 +315,8 @@ static int set_details(json_t *o, const struct why *w, const struct why_node *n)
 		       set_member(o, "function", text_or_null(k->function)) ?:
 		       set_member(o, "call", text_or_null(k->call)) ?:
 		       set_member(o, "lock", text_or_null(lock_kind__word(k->number))) ?:
-		       set_member(o, "owner", task_json(w, k->who));
+		       set_member(o, "owner", task_json(w, k->who)) ?:
+		       set_member(o, "inferred", json_boolean(k->who && k->soft));
 	case WHY_SERVED:
 		return set_member(o, "dev", json_integer(k->number))
 			       ?: set_member(o, "disk", disk_json(w, k->number))

@@ -11,9 +11,14 @@
 #define RING_LEAST_S 20 /* twice the default */
 #define LARGER_RING  "a larger ring would hold it, such as ring = {ring} in the session"
 
-/* @record: what would have recorded it. {ring} is replaced, see why_missing__add_record(). */
+/*
+ * @record: what would have recorded it; @beyond instead, if the events of @kind were recorded. {ring}
+ * is replaced, see why_missing__add_record().
+ */
 static const struct {
 	const char *word, *reason, *record;
+	const char *beyond; /* NULL: there is no such event */
+	enum sched_kind kind;
 } missing_texts[MISSING_KINDS] = {
 	[MISSING_NOTHING] = { "", "", "" },
 	[MISSING_BEFORE] = { "before", "the recording begins later", LARGER_RING },
@@ -28,7 +33,10 @@ static const struct {
 			     "(-a), "
 			     "or run = evidence" },
 	[MISSING_WAKING] = { "waking", "its waker was not recorded",
-			     "record -e sched:sched_waking -g of all tasks (-a)" },
+			     "record -e sched:sched_waking -g of all tasks (-a)",
+			     "the event of its wake-up is missing: a larger ring, such as -m 16M, "
+			     "loses less",
+			     SCHED_WAKING },
 	[MISSING_STACK] = { "interrupt", "an unknown interrupt woke it",
 			    "record -e sched:sched_waking -g, with the names of kernel functions" },
 	[MISSING_NOT_OVER] = { "not-over", "it had not ended when the recording ended",
@@ -40,7 +48,9 @@ static const struct {
 			    "it was runnable, but its cgroup had used up its CPU quota, or it "
 			    "waited for another reason",
 			    "see cpu.stat of the cgroup, and record -e timer:hrtimer_expire_entry "
-			    "of all tasks (-a)" },
+			    "of all tasks (-a)",
+			    "see cpu.stat of the cgroup: events do not tell whose quota was refilled",
+			    SCHED_TIMER },
 	[MISSING_CPU] = { "cpu", "the task that ran on its CPU was not recorded",
 			  "record -e sched:sched_switch of all tasks (-a)" },
 	[MISSING_REQUEST] = { "request",
@@ -50,9 +60,14 @@ static const struct {
 			       "record -e block:block_rq_insert -e block:block_rq_issue -e "
 			       "block:block_rq_complete of all tasks (-a)" },
 	[MISSING_OWNER] = { "owner", "the lock's owner was not recorded",
-			    "run = evidence has the owners of mutexes and semaphores" },
+			    "run = evidence has the owners of mutexes and semaphores",
+			    "events tell the owners of mutexes and semaphores only", SCHED_LOCK },
 	[MISSING_HELD] = { "held", "what delayed its request before the device was not recorded",
-			   "record -e sched:sched_waking -g of all tasks (-a)" },
+			   "record -e sched:sched_waking -g of all tasks (-a)",
+			   "see io.max and blkio of its cgroups, and what queues before the device",
+			   SCHED_WAKING },
+	[MISSING_SENDER] = { "sender", "which task of this machine sent it was not recorded",
+			     "ss -tnp shows whose the other end is" },
 	[MISSING_DEPTH] = { "depth", "the chain of wakeups is too long to follow",
 			    "ask about its last task with -i FILE --tid TID" },
 };
@@ -77,7 +92,10 @@ static uint64_t ring_seconds(const struct why *w)
 
 int why_missing__add_record(struct buf *b, const struct why *w, enum why_missing m)
 {
-	const char *text = missing_texts[m].record, *ring = strstr(text, "{ring}");
+	bool beyond = missing_texts[m].beyond &&
+		      why__events(w)->recorded[missing_texts[m].kind];
+	const char *text = beyond ? missing_texts[m].beyond : missing_texts[m].record;
+	const char *ring = strstr(text, "{ring}");
 
 	if (!ring)
 		return buf__add_str(b, text);
