@@ -310,6 +310,19 @@ expect_known() { # INCIDENT REASON
 	frbpf why --json | jq -e '.missing == "before" and .unknown_ns < .of_ns and .of_ns > 40000000'
 }
 
+@test "an incident whose dump ends before the wait began: why says so, and what is known all the same" {
+	need_recording
+	need_btf
+	load_lock_rule
+	chrt -r 1 "$WORKLOADS/cause" lock-sleep >truth 3>&-
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE" | head -n 1)
+	wait_until 30 explained "$BASE/incidents/$name.json" || fail "$(cat "$BASE/output")"
+	frbpf_stop >/dev/null
+	jq '.triggers[0].time.monotonic_ns += 100000000000' "$BASE/incidents/$name.json" >m && mv m "$BASE/incidents/$name.json"
+	expect_known "$name" "nothing was recorded in that interval: the recorded switches are from "
+}
+
 @test "an incident whose dump lacks the events: why says which, and what is known all the same" {
 	need_recording
 	need_btf
