@@ -284,19 +284,9 @@ static int print_event_diff(const char *session, const char *name, const struct 
 /* Print "comm: inner <- outer", without the frames of the scheduler. */
 static void print_stack_diff(const struct profile *p, const struct stack_change *c)
 {
-	static const char *const scheduler[] = { "__traceiter_sched_switch", "__schedule",
-						 "schedule", "preempt_schedule_common" };
 	const struct stack *s = stacks__get(p->tables->stacks, c->stack);
-	uint32_t i = 0, k, end;
+	uint32_t i = profile_tables__skip_scheduler(p->tables, s), k, end;
 
-	for (k = 0; i < s->n && k < ARRAY_SIZE(scheduler); k++) {
-		const struct function *f = functions__get(p->tables->functions, s->functions[i]);
-
-		if (f->kernel && f->symbol && !strcmp(f->symbol, scheduler[k])) {
-			i++;
-			k = -1; /* compare with the first name again */
-		}
-	}
 	if (i == s->n) /* there are no other frames */
 		i = 0;
 	printf("      ");

@@ -7,14 +7,7 @@
 #include <uthash.h>
 
 #include "analyse/offcpu_time.h"
-
-/* Bits of prev_state, include/trace/events/sched.h */
-#define STATE_ENDED	0x30 /* EXIT_DEAD, EXIT_ZOMBIE */
-#define STATE_BITS	0xff
-#define STATE_PREEMPTED 0x100 /* TASK_REPORT_MAX */
-
-/* An event between the tracepoint and the switch itself does not show that the task is back. */
-#define SWITCH_NS 10000
+#include "analyse/prev_state.h"
 
 /*
  * The program that writes offcpu-time reads the clock a little later than the event sched_switch.
@@ -75,16 +68,16 @@ const char *offcpu__state_name(uint32_t state)
 {
 	static const char *const names[] = { "S", "D", "T", "t", "X", "Z", "P", "I" };
 
-	if (state & STATE_PREEMPTED)
+	if (state & PREV_STATE_PREEMPTED)
 		return "R+";
-	if (!(state & STATE_BITS))
+	if (!(state & PREV_STATE_BITS))
 		return "R";
-	return names[__builtin_ctz(state & STATE_BITS)];
+	return names[__builtin_ctz(state & PREV_STATE_BITS)];
 }
 
 bool offcpu__is_end(uint32_t state)
 {
-	return state & STATE_ENDED;
+	return state & PREV_STATE_ENDED;
 }
 
 /*
@@ -218,7 +211,8 @@ void offcpu__ran(struct offcpu *o, uint32_t tid, uint64_t time)
 	struct away *a = tid ? find_away(o, tid) : NULL;
 
 	/* in a container the tids of the event differ from those of samples */
-	if (!a || a->back || a->tid != tid || time < a->since || time - a->since < SWITCH_NS)
+	if (!a || a->back || a->tid != tid || time < a->since ||
+	    time - a->since < PREV_STATE_SWITCH_NS)
 		return;
 	a->back = time;
 }

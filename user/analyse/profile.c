@@ -5,6 +5,7 @@
 
 #include "analyse/profile.h"
 #include "analyse/replay.h"
+#include "common/cleanup.h"
 #include "symbols/symbols.h"
 
 #define SW_CGROUP_SWITCHES 11	/* PERF_COUNT_SW_CGROUP_SWITCHES, 5.13 */
@@ -42,6 +43,29 @@ void profile_tables__free(struct profile_tables *t)
 	functions__free(t->functions);
 	stacks__free(t->stacks);
 	*t = (struct profile_tables){ 0 };
+}
+
+static bool is_scheduler(const struct function *f)
+{
+	static const char *const names[] = {
+		"__traceiter_sched_switch", "__schedule",	"schedule",
+		"preempt_schedule_common",  "schedule_timeout", "schedule_timeout_interruptible",
+		"schedule_timeout_idle"
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (f->kernel && f->symbol && !strcmp(f->symbol, names[i]))
+			return true;
+	return false;
+}
+
+size_t profile_tables__skip_scheduler(const struct profile_tables *t, const struct stack *s)
+{
+	size_t i = 0;
+
+	while (i < s->n && is_scheduler(functions__get(t->functions, s->functions[i])))
+		i++;
+	return i;
 }
 
 void profile__init(struct profile *p, struct profile_tables *tables)

@@ -18,6 +18,8 @@ struct profile_tables { /* { 0 } before init */
 
 int profile_tables__init(struct profile_tables *t); /* -ENOMEM */
 void profile_tables__free(struct profile_tables *t);
+/* The index of the innermost function of @s that is not of the scheduler; s->n: there is none. */
+size_t profile_tables__skip_scheduler(const struct profile_tables *t, const struct stack *s);
 
 struct weight {
 	double self, total; /* sums of periods; total: with callees */

@@ -163,25 +163,12 @@ static struct offcpu_stack stack_of(const struct offcpu *o, uint32_t id)
  */
 static bool is_idle(const struct profile_tables *t, uint32_t id)
 {
-	static const char *const scheduler[] = { "__schedule", "schedule", "schedule_timeout",
-						 "schedule_timeout_interruptible",
-						 "schedule_timeout_idle" };
 	const struct stack *s = stacks__get(t->stacks, id);
 	bool sleeps = !strcmp(offcpu__state_name(s->state), "S");
-	size_t i = 0, k;
+	size_t i = profile_tables__skip_scheduler(t, s), k;
 
 	if (!strcmp(offcpu__state_name(s->state), "I"))
 		return true;
-	for (k = 0; i < s->n && k < ARRAY_SIZE(scheduler); k++) {
-		const struct function *f = functions__get(t->functions, s->functions[i]);
-
-		if (!f->kernel)
-			return false;
-		if (f->symbol && !strcmp(f->symbol, scheduler[k])) {
-			i++;
-			k = -1; /* compare with the first name again */
-		}
-	}
 	if (!sleeps || i + 1 >= s->n)
 		return false;
 	for (k = i; k < i + 2; k++) {

@@ -5,13 +5,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "analyse/prev_state.h"
 #include "analyse/retrace/retrace_impl.h"
-
-/* Bits of prev_state, include/trace/events/sched.h */
-#define STATE_BITS	0xff
-#define STATE_PREEMPTED 0x100 /* TASK_REPORT_MAX */
-#define STATE_ENDED	0x30
-#define STATE_IDLE	0x80
 
 /* Returned by an interrupted call, never seen by the program: see bpf/syscall.bpf.c. */
 #define ERESTARTSYS   512
@@ -49,15 +44,15 @@ static bool value_counts(struct want *w, uint64_t begin, uint64_t time, bool fai
 
 static uint64_t reported_task_state(uint64_t prev_state)
 {
-	if (prev_state & STATE_PREEMPTED)
+	if (prev_state & PREV_STATE_PREEMPTED)
 		return FRBPF_STATE_RUNNABLE;
-	prev_state &= STATE_BITS;
-	return prev_state & STATE_IDLE ? FRBPF_STATE_IDLE : prev_state;
+	prev_state &= PREV_STATE_BITS;
+	return prev_state & PREV_STATE_IDLE ? FRBPF_STATE_IDLE : prev_state;
 }
 
 static bool wait_begins(enum frbpf_source source, uint64_t prev_state, uint64_t state)
 {
-	if (!(prev_state & STATE_PREEMPTED) && prev_state & STATE_ENDED)
+	if (!(prev_state & PREV_STATE_PREEMPTED) && prev_state & PREV_STATE_ENDED)
 		return false;
 	if (source == FRBPF_SOURCE_RUNQLAT)
 		return state == FRBPF_STATE_RUNNABLE;

@@ -3,16 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/prev_state.h"
 #include "analyse/why/sched_events.h"
 #include "analyse/why/sched_timeline.h"
 #include "common/array.h"
 #include "common/clock.h"
-
-/* Bits of prev_state that are 0 if the task stays runnable, include/trace/events/sched.h */
-#define STATE_BITS 0xff
-
-/* An event between the tracepoint and the switch itself does not show that the task is back. */
-#define SWITCH_NS 10000
 
 /* ns, at most, from the event of a lock to the switch that begins the wait for it, or back */
 #define LOCK_NS 100000
@@ -123,7 +118,7 @@ static int note_alive(struct sched_timeline *t, uint32_t tid, uint32_t cpu, uint
 	s = last_span(l);
 	if (s && s->state == TASK_RUNNING && s->cpu == cpu)
 		return 0;
-	if (s && time - s->from < SWITCH_NS) /* it is on its way out */
+	if (s && time - s->from < PREV_STATE_SWITCH_NS) /* it is on its way out */
 		return 0;
 	if (!run) { /* no switch before it: it ran from the start of the recording */
 		s = span_begin(t, l, TASK_RUNNING, s ? time : t->events->begin, cpu);
@@ -165,7 +160,7 @@ static bool is_twin_switch(struct sched_timeline *t, const struct task_line *pre
 static int switch_out(struct sched_timeline *t, uint32_t i)
 {
 	const struct sched_event *e = &t->events->v[i];
-	bool runnable = !(e->arg & STATE_BITS);
+	bool runnable = !(e->arg & PREV_STATE_BITS);
 	struct task_line *l;
 	struct task_span *s;
 	int err;

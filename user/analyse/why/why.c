@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyse/kernel_names.h"
+#include "analyse/prev_state.h"
 #include "analyse/why/why_impl.h"
 
 #define LOOKS_MAX    (100u << 20) /* events looked at for one question */
@@ -224,7 +225,7 @@ static struct why_key wait_key(const struct why *w, struct why_node *parent, uin
 	key.kind = note->kind;
 	key.function = note->function;
 	key.call = note->call;
-	if (w->events.v[s->out].arg & 0x0c) /* TASK_STOPPED, TASK_TRACED */
+	if (w->events.v[s->out].arg & PREV_STATE_STOPPED)
 		key.kind = WAIT_STOPPED;
 	lock_of(w, s, &key);
 	return key;

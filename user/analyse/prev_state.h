@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Bits of prev_state of sched:sched_switch, see include/trace/events/sched.h of Linux. */
+#ifndef FRBPF_ANALYSE_PREV_STATE_H
+#define FRBPF_ANALYSE_PREV_STATE_H
+
+#define PREV_STATE_STOPPED   0x0c /* TASK_STOPPED, TASK_TRACED */
+#define PREV_STATE_ENDED     0x30 /* EXIT_DEAD, EXIT_ZOMBIE */
+#define PREV_STATE_IDLE	     0x80
+#define PREV_STATE_BITS	     0xff  /* all 0 if the task stays runnable */
+#define PREV_STATE_PREEMPTED 0x100 /* TASK_REPORT_MAX */
+
+/* An event between the tracepoint and the switch itself does not show that the task is back. */
+#define PREV_STATE_SWITCH_NS 10000
+
+#endif
