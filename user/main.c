@@ -5,6 +5,7 @@
 #include "cmd/cmd.h"
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/nearest_word.h"
 #include "common/rights.h"
 #include "common/version.h"
 #include "rules/diag.h"

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/nearest_word.h"
 #include "rules/diag.h"
 
 /* One message about the first @bad in @text. */

@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 #include "common/proc_file.h"
-#include "dump/state/task_state.h"
+#include "dump/state/wait_owner.h"
 
 static struct examiner *examiner;
 

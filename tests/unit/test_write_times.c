@@ -5,7 +5,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "detect/psi_meter.h"
+#include "detect/write_times.h"
 
 static void test_within(void **state)
 {

@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "common/json_text.h"
 #include "common/log.h"
+#include "common/nearest_word.h"
 #include "common/printable.h"
 #include "confine/reading.h"
 #include "daemon/control.h"

@@ -9,6 +9,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/cpus.h"
+#include "common/nearest_word.h"
 #include "daemon/lint.h"
 #include "daemon/plan.h"
 #include "daemon/ring_fit.h"

@@ -8,6 +8,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/nearest_word.h"
 #include "daemon/ended_sessions.h"
 #include "daemon/ring_fit.h"
 #include "daemon/rule_binding.h"

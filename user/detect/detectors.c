@@ -21,6 +21,7 @@
 #include "detect/engine/look.h"
 #include "detect/engine/scope.h"
 #include "detect/inject/listener.h"
+#include "detect/write_times.h"
 #include "rules/units.h"
 
 #define SUPPRESS_SIZE (FRBPF_MAX_SUPPRESS * sizeof(uint64_t))

@@ -9,6 +9,7 @@
 #include "detect/engine/rule_table.h"
 #include "detect/engine/source.h"
 #include "detect/psi_meter.h"
+#include "detect/write_times.h"
 
 struct ring_buffer;
 

@@ -25,6 +25,7 @@
 #include "detect/inject/inject.h"
 #include "detect/inject/listener.h"
 #include "detect/psi_meter.h"
+#include "detect/write_times.h"
 #include "rules/target.h"
 #include "rules/units.h"
 

@@ -6,7 +6,6 @@
 #ifndef FRBPF_DETECT_PSI_METER_H
 #define FRBPF_DETECT_PSI_METER_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,26 +30,5 @@ uint64_t psi_meter__stall(const struct psi_meter *m, uint64_t window, uint64_t l
 
 /* Upper limit of the same stall, ns; UINT64_MAX: no reading is as old as the window. */
 uint64_t psi_meter__stall_at_most(const struct psi_meter *m, uint64_t window);
-
-/*
- * ---- recent times when dumps were written ----
- * The stall that our writing caused is at most as long as we wrote. For any thread.
- */
-
-#define WRITE_TIMES_MAX 16
-
-struct write_times { /* { .lock = PTHREAD_MUTEX_INITIALIZER }: nothing was written yet */
-	pthread_mutex_t lock;
-	struct write_time {
-		uint64_t begin, end; /* ns; UINT64_MAX: not ended */
-	} v[WRITE_TIMES_MAX];	     /* oldest first; beyond that, the two oldest are joined */
-	size_t n;
-};
-
-/* Writing begins (@on) or ends. Nothing changes if it has begun or ended already. */
-void write_times__note(struct write_times *w, bool on, uint64_t now);
-
-/* The most time, ns, that was spent writing between @from and @to. */
-uint64_t write_times__within(struct write_times *w, uint64_t from, uint64_t to);
 
 #endif

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/nearest_word.h"
 #include "record/event_attr.h"
 #include "record/event_list.h"
 #include "record/event_parse.h"

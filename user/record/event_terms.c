@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
+#include "common/nearest_word.h"
 #include "record/call_graph.h"
 #include "record/event_parse_core.h"
 #include "rules/units.h"

@@ -6,6 +6,7 @@
 
 #include "common/cleanup.h"
 #include "common/format_field.h"
+#include "common/nearest_word.h"
 #include "record/filter_check.h"
 #include "rules/diag.h"
 

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "common/clock.h"
+#include "common/nearest_word.h"
 #include "record/option_set.h"
 #include "rules/units.h"
 

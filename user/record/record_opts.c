@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/nearest_word.h"
 #include "record/option_set.h"
 
 /* An option as found in the line. */

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "common/cleanup.h"
+#include "common/nearest_word.h"
 #include "frbpf.h"
 #include "rules/diag.h"
 #include "rules/constants.h"

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/nearest_word.h"
 #include "rules/section.h"
 #include "rules/text.h"
 #include "rules/units.h"

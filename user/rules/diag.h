@@ -118,11 +118,4 @@ size_t source_text__piece(const struct source_text *src, uint32_t off);
 const char *source_text__name_at(const struct source_text *src, uint32_t off);
 void source_text__free(struct source_text *src);
 
-/*
- * Find the word of @words (NULL-terminated) nearest to @word by edit distance. NULL: none is near
- * enough: the distance is at most 2 and less than half of the word's length. It may be half of it
- * if both begin with the same letter and share most letters.
- */
-const char *nearest_word(const char *word, size_t len, const char *const *words);
-
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/nearest_word.h"
 #include "rules/expr_tree.h"
 #include "rules/glob.h"
 #include "rules/text.h"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/nearest_word.h"
 #include "rules/rate.h"
 #include "rules/text.h"
 #include "rules/units.h"

@@ -5,6 +5,7 @@
 
 #include "common/cleanup.h"
 #include "common/hash.h"
+#include "common/nearest_word.h"
 #include "rules/file_scope.h"
 #include "rules/section.h"
 #include "rules/text.h"

@@ -11,6 +11,7 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
+#include "common/nearest_word.h"
 #include "rules/config.h"
 #include "rules/diag.h"
 #include "rules/rules_files.h"

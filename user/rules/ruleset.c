@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/nearest_word.h"
 #include "rules/file_scope.h"
 #include "rules/rules_files.h"
 #include "rules/section.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/nearest_word.h"
 #include "rules/section.h"
 #include "rules/text.h"
 #include "rules/units.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/nearest_word.h"
 #include "rules/text.h"
 #include "rules/units.h"
 

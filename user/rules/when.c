@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/nearest_word.h"
 #include "rules/constants.h"
 #include "rules/units.h"
 #include "rules/when_parse.h"

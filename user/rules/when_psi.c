@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/nearest_word.h"
 #include "rules/constants.h"
 #include "rules/target.h"
 #include "rules/units.h"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/nearest_word.h"
 #include "rules/file_scope.h"
 #include "rules/section.h"
 #include "rules/units.h"

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/nearest_word.h"
 #include "rules/constants.h"
 #include "rules/when_parse.h"
 

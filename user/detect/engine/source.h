@@ -10,6 +10,7 @@
 #include "common/buf.h"
 #include "common/err.h"
 #include "detect/engine/rule_table.h"
+#include "detect/write_times.h"
 
 struct app_socket;
 struct bpf_link;

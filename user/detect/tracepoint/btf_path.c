@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/nearest_word.h"
 #include "detect/tracepoint/btf_path.h"
 #include "detect/tracepoint/btf_trace.h"
 #include "rules/text.h"

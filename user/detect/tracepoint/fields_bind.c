@@ -7,6 +7,7 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
+#include "common/nearest_word.h"
 #include "detect/tracepoint/fields_bind.h"
 #include "rules/constants.h"
 #include "rules/glob.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/nearest_word.h"
 #include "detect/tracepoint/btf_path.h"
 #include "detect/tracepoint/fields_bind.h"
 #include "detect/tracepoint/tracepoint_bind.h"

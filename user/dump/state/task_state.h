@@ -35,25 +35,4 @@ int task_state__command(struct examiner *e, pid_t tid, uint64_t time, json_t **r
  */
 int task_state__more(struct examiner *e, pid_t tid, uint64_t time, bool pending, json_t **ret);
 
-/*
- * ---- the owner of what a task waits for now ----
- *
- * Found if the kernel or the C library knows it: a PI futex holds its owner, a glibc mutex has it
- * beside the futex, and /proc/locks has the owners of file locks. Other owners are unknown. The
- * task's memory is not trusted: an owner found there must be a thread of the same process.
- */
-
-/*
- * Get the owner for the task @tid, whose /proc/TID is @dir: {"what", "tid" (not for file locks),
- * "pid", "comm"}, owned by the caller. @e looks into the task; it may be NULL.
- * 0; -ENODATA: it waits for nothing with a known owner; or -ENOMEM.
- */
-int wait_owner__read(struct examiner *e, pid_t tid, int dir, json_t **ret);
-
-/*
- * The process that holds the file lock for which process @pid waits, from the text of /proc/locks;
- * 0: unknown.
- */
-pid_t wait_owner__of_locks(const char *locks, pid_t pid);
-
 #endif

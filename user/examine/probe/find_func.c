@@ -4,6 +4,7 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
+#include "common/nearest_word.h"
 #include "examine/probe/find_func.h"
 #include "rules/diag.h"
 #include "symbols/demangle.h"
