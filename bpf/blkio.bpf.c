@@ -32,7 +32,7 @@ struct flight_data {
 	__u64 sector;	 /* the first sector, once a part has completed */
 	__u64 done;	 /* bytes of the parts that have completed */
 	__u32 foreign;	 /* the task that queued it is not in scope */
-	__u32 for_us;	 /* a kernel thread queued it while a dump was written, maybe for it */
+	__u32 for_us;	 /* queued by a kernel thread while a dump was written: it may be ours */
 	__u64 rq;	 /* address of the request */
 	__u64 cmd_flags; /* saved: the kernel clears the flush flags while a flush is pending */
 	struct subject subject;

@@ -3,8 +3,6 @@
  * blocked: how long a task was in uninterruptible sleep, from the switch away from it to its
  * wake-up. Idle kernel threads do not count: they set TASK_NOLOAD. The subject is the task that
  * slept; `current` is the one that woke it.
- *
- * Attach bl_wakeup before bl_switch: a sleep that begins must be able to end.
  */
 #include "vmlinux.h"
 

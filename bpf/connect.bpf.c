@@ -5,11 +5,12 @@
  * it. The subject is the task that called connect(); it is saved then, as it may end. `current` is
  * the task that was interrupted by the answer, or by the timer that gave up.
  *
- *	CLOSE -> SYN_SENT			     begins, in the context of the caller
- *	SYN_SENT, SYN_RECV -> ESTABLISHED	     ends: established
- *	SYN_SENT, SYN_RECV -> CLOSE, with sk_err     ends: failed (the kernel sets it before the state)
- *	SYN_SENT, SYN_RECV -> CLOSE, without	     ends: closed, by the program itself, or connect()
- *						     has failed before it sent anything
+ *	CLOSE -> SYN_SENT			   begins, in the context of the caller
+ *	SYN_SENT, SYN_RECV -> ESTABLISHED	   ends: established
+ *	SYN_SENT, SYN_RECV -> CLOSE, with sk_err   ends: failed; the kernel sets sk_err before the
+ *						   state
+ *	SYN_SENT, SYN_RECV -> CLOSE, without	   ends: closed, by the program itself, or connect()
+ *						   has failed before it sent anything
  *
  * SYN_RECV comes after SYN_SENT if both sides connect at the same time.
  *

@@ -35,6 +35,9 @@ struct {
 	__type(value, struct begun);
 } spans SEC(".maps");
 
+/* Entries that were added to `spans` and not deleted; those that were evicted may be included. */
+__s64 n_spans;
+
 /* Unused keys are zero. */
 const volatile struct frbpf_probe_key start_keys[FRBPF_SPAN_KEYS];
 const volatile struct frbpf_probe_key end_keys[FRBPF_SPAN_KEYS];
@@ -105,6 +108,39 @@ static __always_inline void set_values(struct match *m, const __u64 *start, cons
 	}
 }
 
+/*
+ * The map does not tell what it evicts, and an end without a start is nothing unusual. But if more
+ * entries were added than it can hold, it has evicted one. Its reserves for each CPU make it evict
+ * some earlier: these are not counted, as they cannot be told from spans that are under way.
+ */
+static __always_inline void count_evicted(void)
+{
+	if (__sync_fetch_and_add(&n_spans, 1) < MAX_SPANS)
+		return;
+	__sync_fetch_and_add(&n_spans, -1);
+	__sync_fetch_and_add(&missing_storage, 1);
+}
+
+/* 0 or negative errno */
+static __always_inline long note_start(const struct span_key *key, const struct begun *begun)
+{
+	long err = bpf_map_update_elem(&spans, key, begun, BPF_NOEXIST);
+
+	if (!err)
+		count_evicted();
+	return err == -EEXIST ? bpf_map_update_elem(&spans, key, begun, BPF_ANY) : err;
+}
+
+/* 0, or negative errno: another CPU has deleted it, or it was evicted. */
+static __always_inline long forget_start(const struct span_key *key)
+{
+	long err = bpf_map_delete_elem(&spans, key);
+
+	if (!err)
+		__sync_fetch_and_add(&n_spans, -1);
+	return err;
+}
+
 SEC("uprobe")
 int ps_start(struct pt_regs *ctx)
 {
@@ -124,10 +160,10 @@ int ps_start(struct pt_regs *ctx)
 	begun.born = task->start_boottime;
 	begun.seen = 0;
 	begun.begin = bpf_ktime_get_ns();
-	if (!bpf_map_update_elem(&spans, &key, &begun, BPF_ANY))
+	if (!note_start(&key, &begun))
 		return 0;
 	__sync_fetch_and_add(&missing_storage, 1);
-	bpf_map_delete_elem(&spans, &key); /* its end must not find an earlier start */
+	forget_start(&key); /* its end must not find an earlier one */
 	return 0;
 }
 
@@ -167,7 +203,7 @@ int ps_end(struct pt_regs *ctx)
 	begin = *(volatile __u64 *)&begun->begin;
 	m = begin_match(begun, now, args);
 	/* another thread has ended this span meanwhile, or begun it anew */
-	if (*(volatile __u64 *)&begun->begin != begin || bpf_map_delete_elem(&spans, &key)) {
+	if (*(volatile __u64 *)&begun->begin != begin || forget_start(&key)) {
 		if (m)
 			user_match_end(m);
 		return 0;

@@ -4,8 +4,6 @@
  * task is switched out but still runnable; it ends with the switch to it. The subject is the task
  * that is switched in; at that tracepoint, `current` is still the previous one. A task that goes to
  * sleep needs no record: it has run, so wait_lasts() is false for an older wait.
- *
- * Attach rq_switch before the wake-ups: a wait that begins must be able to end.
  */
 #include "vmlinux.h"
 

@@ -5,8 +5,8 @@
 #
 #	scripts/check.sh [lint|unit|san|fuzz|e2e|storm]...
 #
-#	lint	who may include whom (scripts/layers.sh), names of functions (scripts/names.sh), variables of errors
-#		(scripts/idioms.sh); shellcheck over the scripts and the bats files
+#	lint	who may include whom (scripts/layers.sh), names of functions (scripts/names.sh), variables of errors and length
+#		of lines (scripts/idioms.sh); shellcheck over the scripts and the bats files
 #	unit	unit tests
 #	san	the same with AddressSanitizer and UBSan
 #	fuzz	every fuzz target for FUZZ_TIME seconds (3)
@@ -117,7 +117,7 @@ check_lint() {
 	lint+=("${files[@]}")
 }
 
-# The largest mostly take the longest, so they should begin first.
+# Large suites first: they take the longest.
 largest_first() { # FILE...
 	ls -S -- "$@"
 }

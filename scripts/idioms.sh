@@ -5,7 +5,9 @@
 # `int code` beside a `struct err *err`; never r, ret or rc. Steps are chained by `err = err ?: step();`. The length of
 # an array is ARRAY_SIZE().
 #
-#	scripts/idioms.sh [DIRECTORY]	that has user/; the default is this tree
+# One more test for each directory with C files: no line has more than 100 columns.
+#
+#	scripts/idioms.sh [DIRECTORY]	that has user/, and maybe bpf/, tests/ and configs/; the default is this tree
 set -u
 cd "${1:-$(dirname "$0")/..}" || exit 1
 
@@ -27,18 +29,41 @@ other_idioms() { # DIRECTORY
 		/^\t+if \(!(err|code)\)$/ {match($0, /^\t+/); guard = substr($0, 1, RLENGTH)}'
 }
 
+# "FILE:LINE: what is wrong". A tab leads to the next multiple of 8; a character of UTF-8 is one column.
+long_lines() { # DIRECTORY
+	# shellcheck disable=SC2016 # of awk
+	find "$1" -name '*.[ch]' -print0 | sort -z | LC_ALL=C xargs -0 awk '
+		{
+			columns = 0
+			n = split($0, part, "\t")
+			for (i = 1; i <= n; i++) {
+				gsub(/[\200-\277]/, "", part[i])
+				columns += length(part[i])
+				if (i < n)
+					columns += 8 - columns % 8
+			}
+			if (columns > 100)
+				print FILENAME ":" FNR ": " columns " columns, more than 100"
+		}'
+}
+
 n=0 failed=0
-for directory in user/*/; do
-	directory=${directory%/}
-	wrong=$(other_idioms "$directory")
+result() { # TITLE COMPLAINTS
 	((++n))
-	if [[ $wrong ]]; then
-		echo "not ok $n - errors in $directory"
-		echo "# ${wrong//$'\n'/$'\n'# }"
+	if [[ $2 ]]; then
+		echo "not ok $n - $1"
+		echo "# ${2//$'\n'/$'\n'# }"
 		failed=1
 	else
-		echo "ok $n - errors in $directory"
+		echo "ok $n - $1"
 	fi
+}
+
+for directory in user/*/; do
+	result "errors in ${directory%/}" "$(other_idioms "${directory%/}")"
+done
+for directory in user/*/ bpf/ tests/*/ configs/include/; do
+	[[ ! -d $directory ]] || result "columns in ${directory%/}" "$(long_lines "${directory%/}")"
 done
 echo "1..$n"
 exit $failed

@@ -32,7 +32,7 @@ cmd: bench run daemon dump detect record sideband proxy examine admin confine sy
 main.c: cmd rules common
 '
 
-# "FOLDER FILE:LINE INCLUDED-FOLDER" for every include of another file of ours
+# "DIRECTORY FILE:LINE INCLUDED-DIRECTORY" for every include of another file of ours
 includes() {
 	# shellcheck disable=SC2016 # of awk
 	find user -name '*.[ch]' -print0 | sort -z | xargs -0 awk '

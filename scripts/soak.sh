@@ -9,10 +9,16 @@
 #	--seconds N	how long (1800)
 #	--hotplug	also take a CPU offline and back, again and again
 #
-# Events are planted one at a time and collected at once. missed: none came in 30 s. unseen: none came, and the kernel
-# hid the switch or wake-up from perf, too, as some do while a thread of PID 1 is current. doubled: two triggers for one
-# event. wrong: the value contradicts the workload's clock, or the dump's events. false: a rule that must not fire did,
-# although its subject ran meanwhile according to the dump, or nothing could be true.
+# Events are planted one at a time and collected at once:
+#
+#	missed	none came in 30 s
+#	unseen	none came, and the kernel hid the switch or wake-up from perf, too, as some do while a thread of PID 1
+#		is current
+#	doubled	two triggers for one event
+#	wrong	the value contradicts the workload's clock, or the dump's events
+#	false	a rule that must not fire did, although its subject ran meanwhile according to the dump, or nothing
+#		could be true
+#
 # Load and base are gone at the end. The last line is "N passed, N failed"; exit status 1 when one failed.
 #
 # FRBPF: the program; FRBPF_WORKLOADS: directory of tests/workloads' programs. Needs root, perf, jq.

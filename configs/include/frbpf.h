@@ -4,17 +4,17 @@
  *
  *	FRBPF_TRIGGER(slow_request, took_ns);
  *
- * is a static probe (USDT) of provider frbpf: one instruction that does nothing, until a rule that names
- * the program attaches to it:
+ * is a static probe (USDT) of provider frbpf: one instruction that does nothing, until a rule that
+ * names the program attaches to it:
  *
  *	when = usdt:/opt/app/bin/server:frbpf:slow_request
  *	if   = arg0 > 500000000
  *
- * NAME is a C identifier. NS is an integer, by convention how long it took until now, in nanoseconds. It is
- * evaluated whether or not a rule is loaded.
+ * NAME is a C identifier. NS is an integer, by convention how long it took until now, in
+ * nanoseconds. It is evaluated whether or not a rule is loaded.
  *
- * The macro writes the same note as <sys/sdt.h> of SystemTap, without that header: for gcc and clang on
- * x86-64 and arm64. Elsewhere it does nothing.
+ * The macro writes the same note as <sys/sdt.h> of SystemTap, without that header: for gcc and
+ * clang on x86-64 and arm64. Elsewhere it does nothing.
  */
 #ifndef FRBPF_TRIGGER
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two ways to keep the stack of a thread that is switched out and has no frame pointers: copy the top of it, for later,
- * or unwind it here, by a table that user space has made of .eh_frame. x86-64.
+ * Two ways to keep the stack of a thread that is switched out and has no frame pointers: copy the
+ * top of it, for later, or unwind it here, by a table that user space has made of .eh_frame.
+ * x86-64.
  */
 #include "vmlinux.h"
 
@@ -27,7 +28,10 @@ struct {
 
 volatile struct unwind_conf conf;
 
-/* The index of the last row that begins at or before @pc. A global function: the verifier looks at it once. */
+/*
+ * The index of the last row that begins at or before @pc. A global function: the verifier looks at
+ * it once.
+ */
 __noinline __u32 find_row(__u64 pc)
 {
 	__u32 low = 0, high = conf.n_rows;

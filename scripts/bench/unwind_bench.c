@@ -4,7 +4,8 @@
  *
  *	unwind OBJECT PID here|copy SECONDS
  *
- * Prints "KEY VALUE" lines: ns of CPU time of a stack (by the program's own clock), bytes that it records, size of the tables and CPU time to make them, and how many stacks were whole.
+ * Prints "KEY VALUE" lines: ns of CPU time of a stack (by the program's own clock), bytes that it
+ * records, size of the tables and CPU time to make them, and how many stacks were whole.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -44,7 +45,10 @@ static void add_row(struct unwind_row row)
 	rows[n_rows++] = row;
 }
 
-/* The rule of @frame as a row. A rule that is not a register with an offset, as for a PLT, is unknown. */
+/*
+ * The rule of @frame as a row. A rule that is not a register with an offset, as for a PLT, is
+ * unknown.
+ */
 static struct unwind_row row_of(Dwarf_Frame *frame, Dwarf_Addr pc)
 {
 	struct unwind_row row = { .pc = pc };
@@ -121,7 +125,9 @@ static void add_process(int pid)
 	if (!f)
 		die("no such process");
 	while (fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%lx-%lx r-xp %lx %*s %*s %4095[^\n]", &start, &end, &offset, path) == 4 && path[0] == '/')
+		if (sscanf(line, "%lx-%lx r-xp %lx %*s %*s %4095[^\n]", &start, &end, &offset,
+			   path) == 4 &&
+		    path[0] == '/')
 			add_file(path, start, end, offset);
 	}
 	fclose(f);

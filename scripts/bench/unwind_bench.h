@@ -19,7 +19,7 @@ struct unwind_row {
 	unsigned char has_bp;
 };
 
-/* Shared memory: user space sets the first two, the program adds up the time that its stacks take. */
+/* Shared memory: user space sets the first two, the program adds up the time of its stacks. */
 struct unwind_conf {
 	unsigned int tgid, n_rows;
 	unsigned long long total_ns;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What frbpf bench says of series of runs that were measured before. Writes "VERDICT TIME CPU" for each comparison, the
- * estimated ratios last. Built by verdicts.bash.
+ * What frbpf bench says of series of runs that were measured before. Writes "VERDICT TIME CPU" for
+ * each comparison, the estimated ratios last. Built by verdicts.bash.
  *
- *	verdicts TOLERANCE OTHERS			of two baselines: lines "FILE FILE" of standard input
- *	verdicts TOLERANCE OTHERS FILE REPEAT apart|all	of pairs: FILE has the runs and against_runs of a summary.json;
- *							from every pair on, or from where the last comparison ends
+ *	verdicts TOLERANCE OTHERS
+ *		of two baselines: lines "FILE FILE" of standard input
+ *	verdicts TOLERANCE OTHERS FILE REPEAT apart|all
+ *		of pairs: FILE has the runs and against_runs of a summary.json; from every pair on,
+ *		or from where the last comparison ends
  */
 #include <jansson.h>
 #include <stdio.h>

@@ -157,8 +157,8 @@ static void disk_free(void)
 	/* lazily: open files keep the mounts until the program ends */
 	if (disk.mounted[0] && (umount2(disk.mounted, MNT_DETACH) || rmdir(disk.mounted)))
 		fprintf(stderr, "cause: %s: %s\n", disk.mounted, strerror(errno));
-	if (umount2(disk.folder, MNT_DETACH) || rmdir(disk.folder))
-		fprintf(stderr, "cause: %s: %s\n", disk.folder, strerror(errno));
+	if (umount2(disk.directory, MNT_DETACH) || rmdir(disk.directory))
+		fprintf(stderr, "cause: %s: %s\n", disk.directory, strerror(errno));
 }
 
 struct slow_disk *slow_disk__serve(size_t bytes)
@@ -176,8 +176,8 @@ struct slow_disk *slow_disk__serve(size_t bytes)
 		die("mmap");
 	s.bytes = bytes;
 	s.pace = d->pace;
-	snprintf(d->folder, sizeof(d->folder), "/tmp/cause-%d.fs", getpid());
-	snprintf(d->file, sizeof(d->file), "%.63s/disk", d->folder);
+	snprintf(d->directory, sizeof(d->directory), "/tmp/cause-%d.fs", getpid());
+	snprintf(d->file, sizeof(d->file), "%.63s/disk", d->directory);
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40700,user_id=0,group_id=0", s.fd);
 	d->server = fork();
 	if (d->server < 0)
@@ -192,9 +192,9 @@ struct slow_disk *slow_disk__serve(size_t bytes)
 	 */
 	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		not_here("a mount namespace");
-	mkdir(d->folder, 0700);
-	if (mount("cause", d->folder, "fuse", MS_NOSUID | MS_NODEV, options)) {
-		rmdir(d->folder);
+	mkdir(d->directory, 0700);
+	if (mount("cause", d->directory, "fuse", MS_NOSUID | MS_NODEV, options)) {
+		rmdir(d->directory);
 		not_here("a FUSE file system");
 	}
 	close(s.fd);
@@ -236,7 +236,7 @@ void slow_disk__mount(struct slow_disk *d)
 	snprintf(command, sizeof(command),
 		 "mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0,nodiscard %s", d->device);
 	run_command(command);
-	snprintf(d->mounted, sizeof(d->mounted), "%s.ext4", d->folder);
+	snprintf(d->mounted, sizeof(d->mounted), "%s.ext4", d->directory);
 	mkdir(d->mounted, 0700);
 	mount_ext4(d);
 }

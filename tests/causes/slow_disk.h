@@ -9,10 +9,10 @@
 #include <sys/types.h>
 
 struct slow_disk {
-	char folder[64];  /* mount point of the FUSE file system */
-	char file[80];	  /* its only file */
-	char device[32];  /* loop device on it; "" */
-	char mounted[80]; /* ext4 on that; "" */
+	char directory[64]; /* mount point of the FUSE file system */
+	char file[80];	    /* its only file */
+	char device[32];    /* loop device on it; "" */
+	char mounted[80];   /* ext4 on that; "" */
 	pid_t server;
 	long *pace; /* ns for each request, shared with the server */
 };
@@ -27,8 +27,8 @@ void slow_disk__forget_cache(struct slow_disk *d);
 
 /*
  * Run software on the disk: in a shell @prepare, while it is fast, and then @command, with @pace_ns
- * for each request. $DISK is the folder. Returns at SIGTERM, which ends @command, or when that has
- * ended: 1 unless it ended with status 0.
+ * for each request. $DISK is the directory. Returns at SIGTERM, which ends @command, or when that
+ * has ended: 1 unless it ended with status 0.
  */
 int on_slow_disk(long pace_ns, const char *prepare, const char *command);
 

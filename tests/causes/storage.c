@@ -34,12 +34,12 @@ static size_t enough(const struct stage *s)
 	return (s->ns / PACE_NS + 1) * (128 << 10);
 }
 
-static int open_in(const char *folder, const char *name, int flags)
+static int open_in(const char *directory, const char *name, int flags)
 {
 	char path[160];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	fd = open(path, flags | O_CLOEXEC, 0600);
 	if (fd < 0)
 		die(path);

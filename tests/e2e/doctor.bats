@@ -65,8 +65,8 @@ text_of() { # PART
 	jq -r --arg part "$1" '.findings[] | select(.part == $part) | .text' "$BATS_TEST_TMPDIR/found"
 }
 
-# What doctor finds if a folder is empty
-without() { # FOLDER
+# What doctor finds if a directory is empty
+without() { # DIRECTORY
 	# shellcheck disable=SC2016 # of sh
 	unshare -m sh -c 'mount -t tmpfs none "$1" && shift && exec "$@"' - "$1" "$FRBPF" doctor --json \
 		>"$BATS_TEST_TMPDIR/found" </dev/null 3>&- || (($? == 1))

@@ -59,7 +59,7 @@ save() { # FILE ARGUMENTS...
 	cp "$of" "$file"
 }
 
-summary() { # JQ-PATH [FOLDER]
+summary() { # JQ-PATH [DIRECTORY]
 	jq -rc "$1" "${2:-$OUT}/summary.json"
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A directory in memory, for code that reads files by name. */
-#ifndef TESTS_FUZZ_FUZZ_FOLDER_H
-#define TESTS_FUZZ_FUZZ_FOLDER_H
+#ifndef TESTS_FUZZ_FUZZ_DIR_H
+#define TESTS_FUZZ_FUZZ_DIR_H
 
 #include <assert.h>
 #include <dirent.h>

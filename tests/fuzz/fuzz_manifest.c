@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Manifests that `frbpf show` and `ls` read. They are untrusted: people pass incidents on, and others
- * choose names in them.
+ * Manifests that `frbpf show` and `ls` read. They are untrusted: people pass incidents on, and
+ * others choose names in them.
  */
 #include <getopt.h>
 #include <jansson.h>

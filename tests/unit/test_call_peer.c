@@ -112,8 +112,8 @@ static void make_rules(struct rule_conf rules[3], const char *call, int family, 
 	char when[64], condition[160];
 
 	snprintf(when, sizeof(when), "syscall:%s > 1ns", call);
-	snprintf(condition, sizeof(condition), "peer == %s && port == %u && family == %s", own, port,
-		 family == AF_INET ? "inet" : "inet6");
+	snprintf(condition, sizeof(condition), "peer == %s && port == %u && family == %s", own,
+		 port, family == AF_INET ? "inet" : "inet6");
 	rules[0] = rule_when(1, when, condition);
 	snprintf(condition, sizeof(condition), "peer == %s && port != %u", own, port);
 	rules[1] = rule_when(2, when, condition);

@@ -100,6 +100,10 @@ static void test_fields(void **state)
 	ruleset__free(rs);
 }
 
+#define CLOSE_RULE(name, fd)                                                                       \
+	"[rule-" name "]\nwhen = syscalls:sys_enter_close\nif = fd == " fd                         \
+	" && comm == NAME\ndump = none\n"
+
 /* While the filter changes, no hit is missed or seen twice. */
 static void test_fields_reload(void **state)
 {
@@ -111,11 +115,8 @@ static void test_fields_reload(void **state)
 	pid_t pid;
 
 	NEED_TRACEFS();
-	rs[0] = load_rules(
-		"[rule-a]\nwhen = syscalls:sys_enter_close\nif = fd == 12345 && comm == NAME\ndump = none\n");
-	rs[1] = load_rules(
-		"[rule-a]\nwhen = syscalls:sys_enter_close\nif = fd == 12345 && comm == NAME\ndump = none\n"
-		"[rule-b]\nwhen = syscalls:sys_enter_close\nif = fd == 54321 && comm == NAME\ndump = none\n");
+	rs[0] = load_rules(CLOSE_RULE("a", "12345"));
+	rs[1] = load_rules(CLOSE_RULE("a", "12345") CLOSE_RULE("b", "54321"));
 	d = open_detectors();
 	update(d, rs[0]->rules, rs[0]->n_rules, slots);
 	counts.d = d;

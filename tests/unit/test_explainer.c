@@ -139,7 +139,7 @@ static void who_hangs_or_dies_is_replaced(void **state)
 	assert_string_equal(answered, "3 good");
 }
 
-/* The symbols come after the answer. Too many are left out: a part of them would give wrong names. */
+/* The symbols come after the answer. Too many are left out: a part would give wrong names. */
 static void symbols_of_the_kernel_come_too(void **state)
 {
 	struct pollfd p = { .fd = explainer__fd(explainer), .events = POLLIN };

@@ -453,7 +453,10 @@ static int count_asleep(struct feed *f, uint64_t time, pid_t pid)
 	return n;
 }
 
-/* The rings lack a sleep that began before a freeze and ended after it: as if paused, none takes it. */
+/*
+ * The rings lack a sleep that began before a freeze and ended after it: as if paused, none takes
+ * it.
+ */
 static void sleeps_that_span_a_freeze(void **state)
 {
 	const struct feed_off_cpu o = { .sampled = true };

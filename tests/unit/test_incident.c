@@ -228,7 +228,8 @@ static void test_bounds_of_wait(void **state)
 	check_wait(AUTO, (uint64_t[]){ 100, 6001 }, 6000, true, 8192);
 	check_wait(AUTO, (uint64_t[]){ 7000, 9040 }, 7000, true, 4096 * 8); /* 1010 of 4050 */
 	check_wait(AUTO, (uint64_t[]){ 100, 10045 }, 6000, true, 4096 * 1024);
-	check_wait(AUTO, (uint64_t[]){ 100, UINT64_MAX }, 6000, true, 0); /* who knows */
+	/* a ring that kept nothing tells no size */
+	check_wait(AUTO, (uint64_t[]){ 100, UINT64_MAX }, 6000, true, 0);
 	/* as asked for */
 	check_wait(1000, (uint64_t[]){ 100, 6001 }, 9000, false, 0);
 	check_wait(8000, (uint64_t[]){ 100, 6000 }, 2000, true, 8192);

@@ -242,7 +242,8 @@ static void load_run__report(const struct load_run *r, const struct place *p, lo
 	ssize_t len = pread(r->said, text, sizeof(text) - 1, 0);
 
 	text[len > 0 ? len : 0] = '\0';
-	print_error("allocation %ld of %ld from %#lx: status %#x: %s\n", at, p->n, p->id, end, text);
+	print_error("allocation %ld of %ld from %#lx: status %#x: %s\n", at, p->n, p->id, end,
+		    text);
 }
 
 /* Does it end well without allocation @at of that place? */

@@ -363,7 +363,8 @@ static long hang_in_open(long what, long go)
 
 	fifo_path(what, path, sizeof(path));
 	if (what == FIFO_UNTOUCHED) {
-		close(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)); /* another call: not this path */
+		/* another call: not this path */
+		close(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC));
 		at = untouched_page(path);
 	}
 	if (at == MAP_FAILED || open(at, O_RDONLY | O_CLOEXEC) < 0)

@@ -2,7 +2,7 @@
 /*
  * Hard cases of pending events, on the running kernel. The tests are all cases for all sources of
  * pending_sources.h, so none is left out:
- *	it hangs		fires once while it hangs, with its stack, and is followed to its end
+ *	it hangs		fires once while it hangs, with its stack, is followed to its end
  *	it does not hang	many short events are never taken for a long one
  *	the very moment		an event that is found has lasted that long, and is found once
  *	one look misses it	the next one finds it

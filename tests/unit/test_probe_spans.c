@@ -113,6 +113,36 @@ static void test_between_functions(void **state)
 	munmap(f, sizeof(*f));
 }
 
+#define SPANS_MAX 16384 /* of the table */
+
+/* Ends without a start, and more spans at once than the table has room for. */
+static void run_too_many_spans(struct findings *f, long n)
+{
+	set_name(subject_name());
+	for (long i = 0; i < 100; i++)
+		watched_end(0, n + i);
+	for (long i = 0; i < n; i++)
+		watched_begin(i, 0);
+	for (long i = 0; i < n; i++)
+		watched_end(0, i);
+}
+
+static void test_evicted_starts_are_counted(void **state)
+{
+	const long more = 1000;
+	struct watch w;
+
+	SKIP_UNLESS_UPROBES();
+	w = watch(RULE("all", BY_ARG " > 1ns", "", COUNT));
+	await_success(spawn(run_too_many_spans, NULL, SPANS_MAX + more));
+	assert_int_equal(missing(w.d), more);
+	assert_in_range(matched(w.d, w.slots[0]), 1, SPANS_MAX);
+	/* the table is empty again */
+	await_success(spawn(run_too_many_spans, NULL, 100));
+	assert_int_equal(missing(w.d), more);
+	watch__end(&w);
+}
+
 static void *end_elsewhere(void *arg)
 {
 	watched_end(0, *(const long *)arg);
@@ -365,6 +395,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_between_functions),
+		cmocka_unit_test(test_evicted_starts_are_counted),
 		cmocka_unit_test(test_by_argument),
 		cmocka_unit_test(test_from_a_static_probe),
 		cmocka_unit_test(test_a_number_is_used_again),

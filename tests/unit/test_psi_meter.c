@@ -29,7 +29,8 @@ static void totals(void **state)
 	assert_int_equal(proc_file__pressure(text, "full", &total), 0);
 	assert_true(total == UINT64_MAX);
 	assert_int_equal(proc_file__pressure(text, "ful", &total), -EPROTO);
-	assert_int_equal(proc_file__pressure("some avg10=1\nfull total=7\n", "some", &total), -EPROTO);
+	assert_int_equal(proc_file__pressure("some avg10=1\nfull total=7\n", "some", &total),
+			 -EPROTO);
 	assert_int_equal(proc_file__pressure("", "some", &total), -EPROTO);
 	assert_int_equal(proc_file__pressure("full total=x\n", "full", &total), -EPROTO);
 	assert_true(total == UINT64_MAX);

@@ -130,8 +130,9 @@ static void joined(void **state)
 		{ "run = -a -m 2M\nring = 9s", "run = -a -m 1M\nring = 5s", "-a -m 2M", 9 },
 		{ "run = -a -m2M\nring = 5s", "run = -a -m 4M\nring = 9s", "-a -m 4M", 9 },
 		{ "run = -a -m 2M", "run = -a", "-a -m 2M", 0 },
-		{ "run = evidence -m 8M\nring = 20s", "run = evidence -m 8M", "evidence -m 8M", 20 },
-		{ "run = -a -m 512", "run = -a -m 1M", NULL, 0 }, /* pages, of this machine's size */
+		{ "run = evidence -m 8M\nring = 20s", "run = evidence -m 8M", "evidence -m 8M",
+		  20 },
+		{ "run = -a -m 512", "run = -a -m 1M", NULL, 0 }, /* pages: the machine's size */
 		{ "run = -a -m 1M", "run = -e cs -m 2M -a", NULL, 0 },
 		{ "run = -a -m 1M\nrespawn = yes", "run = -a -m 2M", NULL, 0 },
 	};
@@ -142,8 +143,8 @@ static void joined(void **state)
 		struct ruleset *rs;
 
 		snprintf(text[0], sizeof(text[0]), "[session-s]\n%s\n", cases[i].a);
-		snprintf(text[1], sizeof(text[1]), "[session-s]\n%s\n[rule-b]\nwhen = runqlat > 1s\n",
-			 cases[i].b);
+		snprintf(text[1], sizeof(text[1]),
+			 "[session-s]\n%s\n[rule-b]\nwhen = runqlat > 1s\n", cases[i].b);
 		file("a.conf", text[0]);
 		file("b.conf", text[1]);
 		rs = load("a.conf", "b.conf", &d);

@@ -492,7 +492,8 @@ static void test_why_and_next(void **state)
 	s.incidents[0].why = (char *)"<b> computed";
 	s.incidents[0].verdict = json_pack("{s:s}", "next", "perf report -i <x> | less");
 	assert_int_equal(report_markdown(&s.o, &b), 0);
-	assert_non_null(strstr(b.data, "\nWhy: &lt;b&gt; computed  \nNext: perf report -i &lt;x&gt;"));
+	assert_non_null(strstr(b.data, "\nWhy: &lt;b&gt; computed  \n"
+				       "Next: perf report -i &lt;x&gt;"));
 	assert_null(strstr(b.data, "<x>"));
 	buf__free(&b);
 	assert_int_equal(report_junit(&s.o, &b), 0);

@@ -363,10 +363,12 @@ static void test_number_is_used_again(void **state)
 	prctl(PR_SET_NAME, subject_name());
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		snprintf(rules, sizeof(rules),
-			 "[rule-last]\nwhen = raw_syscalls:sys_enter -> raw_syscalls:sys_exit by %s > "
-			 "1ns\nif = start.id == %ld && comm == NAME\ndump = none\n"
-			 "[rule-any]\nwhen = raw_syscalls:sys_enter -> raw_syscalls:sys_exit by %s > "
-			 "1ns\nif = comm == NAME\ndump = none\n",
+			 "[rule-last]\n"
+			 "when = raw_syscalls:sys_enter -> raw_syscalls:sys_exit by %s > 1ns\n"
+			 "if = start.id == %ld && comm == NAME\ndump = none\n"
+			 "[rule-any]\n"
+			 "when = raw_syscalls:sys_enter -> raw_syscalls:sys_exit by %s > 1ns\n"
+			 "if = comm == NAME\ndump = none\n",
 			 keys[i], (long)SYS_exit_group, keys[i]);
 		rs = parse_rules(rules, bind_span, NULL, 0);
 		d = open_detectors();

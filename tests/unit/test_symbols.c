@@ -258,7 +258,8 @@ static void test_running_kernel(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 	other = v[0] + 1;
 	const char *why = kernel_symbols__read_running(v, 2, &t);
-	const char *why_other = kernel_symbols__read_running(&other, 1, &(struct symbol_table){ 0 });
+	const char *why_other =
+		kernel_symbols__read_running(&other, 1, &(struct symbol_table){ 0 });
 	setrlimit(RLIMIT_NOFILE, &old);
 	assert_null(why);
 	assert_non_null(why_other);

@@ -59,7 +59,8 @@ static void test_usdt_texts(void **state)
 {
 	struct rule_conf rules[] = {
 		rule_when(1, "usdt:SELF:frbpf_unit:tick", "str(arg1) ~ \"*.example.com\""),
-		rule_when(2, "usdt:SELF:frbpf_unit:tick", "str(arg1) == \"example.org\" && arg0 == 2"),
+		rule_when(2, "usdt:SELF:frbpf_unit:tick",
+			  "str(arg1) == \"example.org\" && arg0 == 2"),
 		rule_when(3, "usdt:SELF:frbpf_unit:tick",
 			  "str(arg1) in (\"example.com\", \"api\") || str(arg1) ~ \"*x\""),
 	};

@@ -154,7 +154,7 @@ static void absent(void **state)
 	} cases[] = {
 		{ "absent(syscall:write) > 5s", FRBPF_SOURCE_SYSCALL, 0 },
 		{ "absent( syscall:write > 1ms )>5s", FRBPF_SOURCE_SYSCALL, 1000000 },
-		{ "absent(syscall:write fails (EIO)) > 5s", FRBPF_SOURCE_SYSCALL, 0, .fails = true },
+		{ "absent(syscall:write fails (EIO)) > 5s", FRBPF_SOURCE_SYSCALL, .fails = true },
 		{ "absent(sched:sched_switch) > 5s", FRBPF_SOURCE_TRACEPOINT, 0, .hit = true },
 		{ "absent(app:beat) > 5s", FRBPF_SOURCE_APP, 0, .hit = true },
 		{ "absent(uprobe:/bin/x:f(int)) > 5s", FRBPF_SOURCE_UPROBE, 0, .hit = true },

@@ -3,13 +3,16 @@
  * A short program whose runs differ like those of real programs, to measure how often a comparison
  * of runs is wrong.
  *
- * noisy [--slower PERCENT] [--jitter PERCENT] [--work N]
+ *	noisy [--slower PERCENT] [--jitter PERCENT] [--work N]
  *
- * N times (60): arithmetic, a pointer chase through memory that is not in the cache, pages that are
- * touched for the first time, a line to a child through a pipe and back, and every tenth time a
- * sleep of 1 ms. Each part is up to JITTER (10) percent more or less each time, and the whole of a
- * run up to half of that, by a seed of the kernel's. With --slower everything, the sleeps too, is
- * done that much more.
+ *	--slower PERCENT	do that much more of everything, the sleeps too (0)
+ *	--jitter PERCENT	each part is up to that much more or less each time, and the whole
+ *				of a run up to half of that; the kernel gives the seed (10)
+ *	--work N		how many rounds (60)
+ *
+ * A round: arithmetic, a pointer chase through memory that is not in the cache, pages that are
+ * touched for the first time, a line to a child through a pipe and back. Every tenth has a sleep of
+ * 1 ms.
  */
 #include <getopt.h>
 #include <stdint.h>

@@ -7,6 +7,11 @@
  *
  *	runq_spike [--ms N] [--comm NAME] [--cpu C] [--no-fifo]
  *
+ *	--ms N		how long the hog keeps the CPU (50)
+ *	--comm NAME	of the victim (frbpf-victim)
+ *	--cpu C		the last one that is allowed
+ *	--no-fifo	hogs of normal policy even where FIFO is allowed
+ *
  * Prints one line of JSON. begin_ns lies before the wakeup and end_ns after the victim's first
  * instruction, so the kernel's own measure of the wait is inside. Exit status 1 when the wait came
  * out shorter than N ms.

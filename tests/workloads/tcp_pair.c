@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * One end of a TCP connection:
- *	tcp_pair listen ADDR PORT [N]	takes N connections, reads from the last until it ends; "listening"
- *					when ready
- *	tcp_pair send ADDR PORT [N]	connects N times, says "connected", waits for a line on standard
- *					input, sends ten bytes over each, says "sent", waits for another line
+ *
+ *	tcp_pair listen ADDR PORT [N]	say "listening", take N connections, read from the last
+ *					until it ends
+ *	tcp_pair send ADDR PORT [N]	connect N times, say "connected", wait for a line on
+ *					standard input, send ten bytes over each, say "sent", wait
+ *					for another line
+ *
+ *	N	default 1
  */
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -5,13 +5,21 @@
  *	user_func [--call slow|recurse|jump|hit|spin|probe|ticks|pair] [--ms N] [--times T]
  *		  [--depth D] [--comm NAME] [--wait]
  *
- * slow: user_func_slow(ms, 2, 3) sleeps that long and returns 7 * ms. recurse:
- * user_func_recurse(depth) calls itself until 0, where it sleeps. jump: user_func_jump(1) leaves by
- * longjmp, T times, and then user_func_jump(0) sleeps. hit: user_func_hit(i) does nothing. spin: it
- * is called T times, and told once. probe: runs into the static probe frbpf_test:tick with -i, 1000
- * + i and a constant; ticks: T times, and told once. pair: runs into that probe, sleeps, and calls
- * user_func_hit(1000 + i). --wait: until a line comes on standard input. Prints one line of JSON
- * per call that returns; the time printed includes that of the function.
+ *	--call slow	user_func_slow(N, 2, 3) sleeps N ms and returns 7 * N; the default
+ *	--call recurse	user_func_recurse(D) calls itself until 0, where it sleeps
+ *	--call jump	user_func_jump(1) leaves by longjmp(), T times; user_func_jump(0) sleeps
+ *	--call hit	user_func_hit(i) does nothing
+ *	--call spin	the same T times, reported once
+ *	--call probe	hits the static probe frbpf_test:tick with -i, 1000 + i and a constant
+ *	--call ticks	the same T times, reported once
+ *	--call pair	hits that probe, sleeps, and calls user_func_hit(1000 + i)
+ *	--ms N		how long it sleeps (50)
+ *	--times T	how often (1); i counts from 0
+ *	--depth D	of the recursion (3)
+ *	--comm NAME	name of the task
+ *	--wait		say "waiting", and begin when a line comes on standard input
+ *
+ * Prints one line of JSON per call that returns; the time printed includes that of the function.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -34,19 +42,19 @@
 #define ARG_FORMAT "-8@%0 8@%1 -8@-5"
 #endif
 #define PROBE(a, b)                                                                                \
-	__asm__ volatile("990:	nop\n"                                                              \
+	__asm__ volatile("990:\tnop\n"                                                             \
 			 ".pushsection .note.stapsdt,\"\",\"note\"\n"                              \
 			 ".balign 4\n"                                                             \
 			 ".4byte 992f-991f, 994f-993f, 3\n"                                        \
-			 "991:	.asciz \"stapsdt\"\n"                                               \
-			 "992:	.balign 4\n"                                                        \
-			 "993:	.8byte 990b\n"                                                      \
+			 "991:\t.asciz \"stapsdt\"\n"                                              \
+			 "992:\t.balign 4\n"                                                       \
+			 "993:\t.8byte 990b\n"                                                     \
 			 ".8byte _.stapsdt.base\n"                                                 \
 			 ".8byte frbpf_test_tick_semaphore\n"                                      \
 			 ".asciz \"frbpf_test\"\n"                                                 \
 			 ".asciz \"tick\"\n"                                                       \
 			 ".asciz \"" ARG_FORMAT "\"\n"                                             \
-			 "994:	.balign 4\n"                                                        \
+			 "994:\t.balign 4\n"                                                       \
 			 ".popsection\n"                                                           \
 			 ".ifndef _.stapsdt.base\n"                                                \
 			 ".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n"   \

@@ -77,7 +77,7 @@ static int admin_ask_once(const struct admin_request *r, int file, uint32_t *ret
 	fds[0] = socks[1];
 	fds[1] = file;
 	err = channel__send(server, r, sizeof(*r), fds, file < 0 ? 1 : 2, 0);
-	close(socks[1]); /* so that receive_reply() sees the end of the socket when the server dies */
+	close(socks[1]); /* so that receive_reply() sees the end when the server dies */
 	err = err ? -EPIPE : receive_reply(socks[0], ret_id);
 	close(socks[0]);
 	return err;

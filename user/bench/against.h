@@ -42,7 +42,7 @@ struct comparison {
 	/* this machine is at least this many times slower, or faster; 1: nothing is certain */
 	double slower, faster;
 	const char *slowest; /* where, if slower is above 1 */
-	/* a program may be this many times slower, judging by the machine; 1: it is not */
+	/* how many times slower the machine alone may make a program; 1: not slower */
 	double felt;
 	/*
 	 * share of the baseline's wall time in which it ran: only that can become slower; at most 1

@@ -543,8 +543,8 @@ static void examine_neighbours(const struct examination *e)
 
 /*
  * Examine everything, and call @fn for each part. Rules of each source are attached for a moment,
- * with thresholds that nothing reaches, and the events of sessions are opened. The sessions of the recorder that
- * @hint finds are looked at, too, if we may ask it.
+ * with thresholds that nothing reaches, and the events of sessions are opened. The sessions of the
+ * recorder that @hint finds are looked at, too, if we may ask it.
  */
 static void doctor__examine(const struct location_hint *hint, finding_fn fn, void *arg)
 {

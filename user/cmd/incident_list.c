@@ -161,7 +161,10 @@ out:
 	return m;
 }
 
-/* Take a dump in the folder of the manifest @path for the first that cannot be read at its place. */
+/*
+ * Take a dump in the directory of the manifest @path for the first that cannot be read at its
+ * place.
+ */
 static void find_beside(const char *path, const json_t *m)
 {
 	const char *slash = strrchr(path, '/');

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Parses the operands of commands: one incident, or recordings, which are files, directories or incidents. */
+/*
+ * Parses the operands of commands: one incident, or recordings, which are files, directories or
+ * incidents.
+ */
 #ifndef FRBPF_CMD_OPERAND_H
 #define FRBPF_CMD_OPERAND_H
 
@@ -25,7 +28,8 @@ struct incident_operand {
 /*
  * Find the incident @what. It is a name for incident_list__find(), in the base found by @hint; or a
  * path: a directory with incidents, a manifest, or a dump. The incident of a dump must be where the
- * dump was written, in that base, or beside the dump. NULL, or a directory: take @def. Negative errno, message in @err.
+ * dump was written, in that base, or beside the dump. NULL, or a directory: take @def. 0, or
+ * negative errno with a message in @err.
  */
 int incident_operand__find(const struct location_hint *hint, const char *what,
 			   enum incident_default def, struct err *err,

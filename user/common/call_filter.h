@@ -15,8 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The address sanitizer reserves terabytes of addresses, and makes calls of its own. */
 #if defined(__has_feature)
-#define IS_SANITIZED __has_feature(address_sanitizer) /* it reserves terabytes of addresses, and makes calls of its own */
+#define IS_SANITIZED __has_feature(address_sanitizer)
 #elif defined(__SANITIZE_ADDRESS__)
 #define IS_SANITIZED 1
 #else

@@ -88,9 +88,9 @@ static bool parse_format_line(const char *line, const char *end, struct format_l
 	l.field.is_text =
 		l.is_array && format_line__type_has(&l, "char") && !format_line__type_has(&l, "*");
 	if (format_line__type_has(&l, "__data_loc"))
-		l.field.place = FORMAT_LOC;
+		l.field.storage = FORMAT_LOC;
 	else if (format_line__type_has(&l, "__rel_loc"))
-		l.field.place = FORMAT_REL_LOC;
+		l.field.storage = FORMAT_REL_LOC;
 	*ret = l;
 	return true;
 }
@@ -187,7 +187,7 @@ bool format_field__number(const struct format_field *f, const void *raw, size_t 
 		uint64_t u64;
 	} v;
 
-	if (!field_fits(f->offset, f->size, raw_size) || f->place != FORMAT_IN_PLACE ||
+	if (!field_fits(f->offset, f->size, raw_size) || f->storage != FORMAT_IN_PLACE ||
 	    f->size > sizeof(v))
 		return false;
 	memcpy(&v, p, f->size);
@@ -216,11 +216,11 @@ const char *format_field__bytes(const struct format_field *f, const void *raw, s
 
 	if (!size || !field_fits(offset, size, raw_size))
 		return NULL;
-	if (f->place != FORMAT_IN_PLACE) {
+	if (f->storage != FORMAT_IN_PLACE) {
 		if (size != sizeof(loc))
 			return NULL;
 		memcpy(&loc, (const char *)raw + offset, sizeof(loc));
-		offset = (loc & 0xffff) + (f->place == FORMAT_REL_LOC ? offset + size : 0);
+		offset = (loc & 0xffff) + (f->storage == FORMAT_REL_LOC ? offset + size : 0);
 		size = loc >> 16;
 		if (!field_fits(offset, size, raw_size))
 			return NULL;

@@ -2,8 +2,7 @@
 /*
  * The fields of a tracepoint: what the text of its format says of them, and how to read them from
  * the raw data of a sample. The text comes from tracefs, or out of a perf.data file that anybody
- * may have made. libtraceevent is not used: its version 1.8.4 follows null pointers when a format
- * is malformed.
+ * may have made. libtraceevent is not used: see event_format.h.
  */
 #ifndef FRBPF_COMMON_FORMAT_FIELD_H
 #define FRBPF_COMMON_FORMAT_FIELD_H
@@ -12,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum format_place {
+enum format_storage {
 	FORMAT_IN_PLACE, /* the field has the value */
 	FORMAT_LOC,	 /* __data_loc: it has offset and length of the value */
 	FORMAT_REL_LOC,	 /* __rel_loc: the same, but the offset counts from the end of the field */
@@ -22,7 +21,7 @@ struct format_field {
 	uint32_t offset, size; /* bytes, within the raw data of a sample; size 0: no such field */
 	bool is_signed;
 	bool is_text; /* characters */
-	enum format_place place;
+	enum format_storage storage;
 };
 
 /* "field:TYPE NAME[N];\toffset:8;\tsize:4;\tsigned:1;" */

@@ -67,7 +67,8 @@ bool forward_ring__drain(const struct forward_ring *r, struct forward_record *wr
 		h = forward_record_at(r, tail, head - tail, wrapped);
 		whole = h;
 		if (h) {
-			tail += h->size; /* read it first: @fn may change a record that was copied */
+			/* read the size first: @fn may change a record that was copied */
+			tail += h->size;
 			fn(h, arg);
 		}
 	}

@@ -158,8 +158,8 @@ static bool has_dumper(const struct active_set *g, const struct dumper *d)
 }
 
 /*
- * Memory of sessions that end as soon as @g is in force; 0 if an incident still references @old.
- * Old and new ones exist together for a moment only, so both are not added up.
+ * Memory of the sessions that end as soon as @g is in force. The caller does not count it: these
+ * sessions overlap with the new ones for a moment only. 0 if an incident keeps @old alive.
  */
 static uint64_t replaced_memory(const struct active_set *g, struct active_set *old)
 {
@@ -210,7 +210,10 @@ static int sum_memory(struct active_set *g, struct active_set *old,
 	return 0;
 }
 
-/* Count descriptors of the sessions to open now, and of later successors of those with `ring`. */
+/*
+ * Count the descriptors of the sessions to open now. A session with `ring` counts once more: a
+ * resize opens a second one.
+ */
 static size_t count_descriptors(const struct ruleset *rs, const struct plan *plan,
 				const struct active_set *old, const struct active_set_env *env)
 {

@@ -223,7 +223,7 @@ static struct control_client *find_idle(struct control *c)
 	return idle;
 }
 
-static int find_client_place(struct control *c, size_t *ret)
+static int find_client_slot(struct control *c, size_t *ret)
 {
 	for (int round = 0; round < 2; round++) {
 		for (size_t i = 0; i < CONTROL_CLIENTS_MAX; i++) {
@@ -282,7 +282,7 @@ static void accept_client(struct control *c)
 		accept_without_room(c);
 	if (fd < 0 || !peer_allowed(fd))
 		return;
-	if (find_client_place(c, &i)) {
+	if (find_client_slot(c, &i)) {
 		refuse_connection(fd, "too many commands wait for the daemon already");
 		return;
 	}

@@ -61,7 +61,7 @@ static void log_incident(const struct daemon *d, const struct incident *inc)
 /* The limits of disk space in the rules in force. */
 static struct retention_limits retention_limits(const struct daemon *d)
 {
-	const struct active_set *g = recorder__active_set(d->parts.recorder);
+	const struct active_set *g = recorder__active_set(d->bring_up.recorder);
 	const struct daemon_conf *conf = &g->rules->daemon;
 	struct retention_limits limits;
 
@@ -94,7 +94,7 @@ static void log_caps(struct daemon *d)
 	struct dump_cap cap;
 	char window[32], wait[32];
 
-	while (recorder__next_cap(d->parts.recorder, &cap)) {
+	while (recorder__next_cap(d->bring_up.recorder, &cap)) {
 		uint64_t now = now_ns(), left = cap.until > now ? cap.until - now : 0;
 
 		log_warn("%s%s: max-dumps = %u in %s is reached: for %s, matches are only counted",
@@ -112,7 +112,7 @@ static void on_triggers(void *arg)
 {
 	struct daemon *d = arg;
 
-	state_keeper__save(d->keeper, d->parts.recorder, d->parts.detectors);
+	state_keeper__save(d->keeper, d->bring_up.recorder, d->bring_up.detectors);
 	log_caps(d);
 }
 
@@ -147,7 +147,7 @@ static void on_explained(const char *name, enum explainer_part part, json_t *val
 static void process_explainer(struct daemon *d)
 {
 	explainer__process(d->opts->explainer, on_explained, d);
-	parts__own_explainer(&d->parts, explainer__pids(d->opts->explainer));
+	bring_up__own_explainer(&d->bring_up, explainer__pids(d->opts->explainer));
 }
 
 static bool on_daemon_incident(struct incident *inc, bool first, void *arg)
@@ -155,8 +155,8 @@ static bool on_daemon_incident(struct incident *inc, bool first, void *arg)
 	struct daemon *d = arg;
 	int code;
 
-	parts__name_incident(&d->parts, inc);
-	code = parts__save_incident(&d->parts, inc);
+	bring_up__name_incident(&d->bring_up, inc);
+	code = bring_up__save_incident(&d->bring_up, inc);
 	notify_retainer(d);
 	if (first) {
 		log_incident(d, inc);
@@ -172,7 +172,7 @@ static bool on_daemon_incident(struct incident *inc, bool first, void *arg)
 
 static void on_daemon_signal(struct daemon *d)
 {
-	uint64_t all = active_set__all_sessions(recorder__active_set(d->parts.recorder));
+	uint64_t all = active_set__all_sessions(recorder__active_set(d->bring_up.recorder));
 	struct signalfd_siginfo si;
 
 	if (read(d->signals, &si, sizeof(si)) != sizeof(si))
@@ -182,7 +182,7 @@ static void on_daemon_signal(struct daemon *d)
 	else if (si.ssi_signo != SIGUSR2)
 		requests__note_stop(d, si.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM", si.ssi_pid,
 				    si.ssi_uid);
-	else if (all && recorder__dump(d->parts.recorder, all, "SIGUSR2") < 0)
+	else if (all && recorder__dump(d->bring_up.recorder, all, "SIGUSR2") < 0)
 		log_warn("SIGUSR2: too many dumps are in progress: this one is skipped");
 }
 
@@ -268,7 +268,7 @@ static void on_base_event(struct daemon *d)
 static int start_recording(struct daemon *d, const struct ruleset *rs, struct err *err)
 {
 	char app_path[PATH_MAX + 8];
-	struct parts_opts parts = {
+	struct bring_up_opts up = {
 		.base = &d->base,
 		.tracefs = d->tracefs,
 		.examiner = d->opts->examiner,
@@ -278,7 +278,7 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 	};
 	struct rulebook_opts rules = {
 		.tracefs = d->tracefs,
-		.dump = &d->parts.dump_env,
+		.dump = &d->bring_up.dump_env,
 		.path = d->opts->rules_path,
 		.proxies = d->proxies,
 		.perf_habits = d->opts->perf_habits,
@@ -286,15 +286,15 @@ static int start_recording(struct daemon *d, const struct ruleset *rs, struct er
 	int code;
 
 	snprintf(app_path, sizeof(app_path), "%s/app", d->base.path);
-	code = parts__open(&parts, &rs->daemon, err, &d->parts);
-	code = code ?: state_keeper__new(&d->base, d->parts.detectors, err, &d->keeper);
-	code = code ?: retainer__start(&d->base, d->parts.recorder, err, &d->retainer);
+	code = bring_up__open(&up, &rs->daemon, err, &d->bring_up);
+	code = code ?: state_keeper__new(&d->base, d->bring_up.detectors, err, &d->keeper);
+	code = code ?: retainer__start(&d->base, d->bring_up.recorder, err, &d->retainer);
 	if (!code && d->opts->explainer && d->opts->examiner)
 		code = culprit_reader__start(d->opts->examiner, &d->base, err, &d->culprit_reader);
 	if (code)
 		return code;
-	recorder__on_triggers(d->parts.recorder, on_triggers, d);
-	rules.recorder = d->parts.recorder;
+	recorder__on_triggers(d->bring_up.recorder, on_triggers, d);
+	rules.recorder = d->bring_up.recorder;
 	return rulebook__new(&rules, err, &d->rulebook);
 }
 
@@ -319,12 +319,12 @@ static int open_loop(struct daemon *d, struct err *err)
 		code = -errno;
 	code = code ?: watch_daemon_fd(d, d->signals);
 	code = code ?: watch_daemon_fd(d, control__fd(d->control));
-	code = code ?: watch_daemon_fd(d, recorder__fd(d->parts.recorder));
+	code = code ?: watch_daemon_fd(d, recorder__fd(d->bring_up.recorder));
 	code = code ?: watch_daemon_fd(d, rulebook__fd(d->rulebook));
 	code = code ?: watch_daemon_fd(d, rulebook__targets_fd(d->rulebook));
 	code = code ?: watch_daemon_fd(d, proxies__fd(d->proxies));
-	code = code ?: watch_daemon_fd(d, detectors__keys_fd(d->parts.detectors));
-	code = code ?: watch_daemon_fd(d, parts__cpus_fd(&d->parts));
+	code = code ?: watch_daemon_fd(d, detectors__keys_fd(d->bring_up.detectors));
+	code = code ?: watch_daemon_fd(d, bring_up__cpus_fd(&d->bring_up));
 	if (!code && d->opts->explainer)
 		code = watch_daemon_fd(d, explainer__fd(d->opts->explainer));
 	if (!code)
@@ -338,7 +338,7 @@ static void log_app_socket(const struct daemon *d)
 {
 	struct app_stats st;
 
-	detectors__app_stats(d->parts.detectors, &st);
+	detectors__app_stats(d->bring_up.detectors, &st);
 	if (st.path && !st.common)
 		log_info("application messages are received at %s; %s is not ours", st.path,
 			 LOCATION_APP);
@@ -424,7 +424,7 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 		return code;
 	location__announce(d->base.path);
 	if (location__is_noted(d->base.path))
-		detectors__set_app_common(d->parts.detectors, LOCATION_APP);
+		detectors__set_app_common(d->bring_up.detectors, LOCATION_APP);
 	rulebook__follow(d->rulebook);
 	return 0;
 }
@@ -445,19 +445,19 @@ static void serve_events(struct daemon *d)
 	uint64_t wait, step;
 
 	while (!d->stop) {
-		wait = recorder__collect(d->parts.recorder, on_daemon_incident, d);
+		wait = recorder__collect(d->bring_up.recorder, on_daemon_incident, d);
 		session_events__end_full(d);
-		step = state_keeper__step(d->keeper, d->parts.recorder, d->parts.detectors);
+		step = state_keeper__step(d->keeper, d->bring_up.recorder, d->bring_up.detectors);
 		wait = step < wait ? step : wait;
 		step = rulebook__step(d->rulebook);
 		follow_limits(d);
 		wait = step < wait ? step : wait;
-		followed_log__step(d->parts.followed);
-		step = suppressed_log__step(d->parts.suppressed);
+		followed_log__step(d->bring_up.followed);
+		step = suppressed_log__step(d->bring_up.suppressed);
 		wait = step < wait ? step : wait;
-		step = timed_dumps__step(d->parts.recorder);
+		step = timed_dumps__step(d->bring_up.recorder);
 		wait = step < wait ? step : wait;
-		step = detectors__step_keys(d->parts.detectors);
+		step = detectors__step_keys(d->bring_up.detectors);
 		wait = step < wait ? step : wait;
 		int n = epoll_wait(d->epoll, ev, ARRAY_SIZE(ev), timeout_ms(wait));
 
@@ -470,8 +470,8 @@ static void serve_events(struct daemon *d)
 				rulebook__on_change(d->rulebook);
 			else if (ev[i].data.fd == rulebook__targets_fd(d->rulebook))
 				rulebook__on_target_end(d->rulebook);
-			else if (ev[i].data.fd == parts__cpus_fd(&d->parts))
-				parts__follow_cpus(&d->parts);
+			else if (ev[i].data.fd == bring_up__cpus_fd(&d->bring_up))
+				bring_up__follow_cpus(&d->bring_up);
 			else if (ev[i].data.fd == proxies__fd(d->proxies))
 				session_events__process(d);
 			else if (d->opts->explainer &&
@@ -483,12 +483,12 @@ static void serve_events(struct daemon *d)
 	}
 	session_events__dump_last(d);
 	/* first stop all rules, then write what has fired */
-	detectors__update(d->parts.detectors, NULL, 0, NULL, NULL);
-	recorder__sync(d->parts.recorder);
-	recorder__drain(d->parts.recorder, on_daemon_incident, d);
-	followed_log__step(d->parts.followed);
-	suppressed_log__finish(d->parts.suppressed);
-	state_keeper__save(d->keeper, d->parts.recorder, d->parts.detectors);
+	detectors__update(d->bring_up.detectors, NULL, 0, NULL, NULL);
+	recorder__sync(d->bring_up.recorder);
+	recorder__drain(d->bring_up.recorder, on_daemon_incident, d);
+	followed_log__step(d->bring_up.followed);
+	suppressed_log__finish(d->bring_up.suppressed);
+	state_keeper__save(d->keeper, d->bring_up.recorder, d->bring_up.detectors);
 }
 
 static void tear_down(struct daemon *d, bool undo)
@@ -497,7 +497,7 @@ static void tear_down(struct daemon *d, bool undo)
 		location__withdraw(d->base.path);
 	rulebook__free(d->rulebook);
 	retainer__free(d->retainer);
-	parts__free(&d->parts);
+	bring_up__free(&d->bring_up);
 	/* what it asks has been cancelled just now */
 	culprit_reader__free(d->culprit_reader);
 	proxies__free(d->proxies); /* the sessions have released them just now */
@@ -535,8 +535,8 @@ int daemon__run(const struct daemon_opts *opts, struct ruleset *rs, struct plan 
 	}
 	ready(NULL, arg);
 	log_info("recording: %zu sessions, %zu rules, base %s",
-		 recorder__active_set(d.parts.recorder)->n_dumpers,
-		 recorder__active_set(d.parts.recorder)->rules->n_rules, d.base.path);
+		 recorder__active_set(d.bring_up.recorder)->n_dumpers,
+		 recorder__active_set(d.bring_up.recorder)->rules->n_rules, d.base.path);
 	log_app_socket(&d);
 	serve_events(&d);
 	log_info("stopped %s", d.stopped_by);

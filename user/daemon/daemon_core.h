@@ -9,7 +9,7 @@
 #include "daemon/control.h"
 #include "daemon/culprit_reader.h"
 #include "daemon/daemon.h"
-#include "daemon/parts.h"
+#include "daemon/bring_up.h"
 #include "daemon/retainer.h"
 #include "daemon/rulebook.h"
 #include "daemon/state_keeper.h"
@@ -25,7 +25,7 @@ struct waiting_dump {
 struct daemon {
 	const struct daemon_opts *opts;
 	struct base_dir base;
-	struct parts parts;
+	struct bring_up bring_up;
 	struct tracefs *tracefs; /* borrowed; NULL: there is none */
 	struct control *control;
 	struct rulebook *rulebook;

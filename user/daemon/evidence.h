@@ -28,9 +28,9 @@ struct evidence_kernel {
 
 /*
  * Append the line of @level for @kernel, with rings of @ring_bytes, to @line. Append the
- * tracepoints that the kernel lacks or hides, separated by commas, to @lacking. When threads in @names leave
- * the CPU, the top of their user stack is copied: most distributions build programs without frame
- * pointers. 0 or -ENOMEM.
+ * tracepoints that the kernel lacks or hides, separated by commas, to @lacking. When threads in
+ * @names leave the CPU, the top of their user stack is copied: most distributions build programs
+ * without frame pointers. 0 or -ENOMEM.
  */
 int evidence__line(enum evidence_level level, const struct evidence_kernel *kernel,
 		   const struct evidence_names *names, size_t ring_bytes, struct buf *line,

@@ -56,9 +56,9 @@ static void serve_status(struct daemon *d, struct control_client *c, const json_
 		.base = d->base.path,
 		.rules_path = rulebook__path(d->rulebook),
 		.started = d->started,
-		.recorder = d->parts.recorder,
-		.detectors = d->parts.detectors,
-		.sideband = d->parts.sideband,
+		.recorder = d->bring_up.recorder,
+		.detectors = d->bring_up.detectors,
+		.sideband = d->bring_up.sideband,
 		.overlay = rulebook__overlay(d->rulebook),
 		.retainer = d->retainer,
 		.examiner = d->opts->examiner,
@@ -97,7 +97,7 @@ static void serve_load(struct daemon *d, struct control_client *c, const json_t 
 
 static void serve_dump(struct daemon *d, struct control_client *c, const json_t *request)
 {
-	const struct active_set *g = recorder__active_set(d->parts.recorder);
+	const struct active_set *g = recorder__active_set(d->bring_up.recorder);
 	const char *session = json_string_value(json_object_get(request, "session"));
 	const char *reason = json_string_value(json_object_get(request, "reason"));
 	uint64_t mask = active_set__all_sessions(g);
@@ -130,7 +130,7 @@ static void serve_dump(struct daemon *d, struct control_client *c, const json_t 
 		if (!d->waiting[i].client)
 			w = &d->waiting[i];
 	}
-	number = w ? recorder__dump(d->parts.recorder, mask, reason ? reason : "frbpf dump")
+	number = w ? recorder__dump(d->bring_up.recorder, mask, reason ? reason : "frbpf dump")
 		   : -EBUSY;
 	if (number < 0) {
 		control_client__refuse(

@@ -21,21 +21,21 @@
 #define LINKS_MAX 40 /* like the kernel's limit */
 
 /* A name in a directory: the file itself, or a symbolic link on the way to it. */
-struct place {
+struct watched_name {
 	int wd;
 	uint32_t events;
 	char name[NAME_MAX + 1];
 };
 
-struct places {
-	struct place *v; /* owned */
+struct watched_names {
+	struct watched_name *v; /* owned */
 	size_t n, cap;
 };
 
 struct rules_watch {
 	int fd;
 	char *path; /* a list; owned; NULL: nothing is followed */
-	struct places places;
+	struct watched_names names;
 };
 
 int rules_watch__new(struct err *err, struct rules_watch **ret)
@@ -58,21 +58,21 @@ int rules_watch__fd(const struct rules_watch *w)
 	return w->fd;
 }
 
-/* ---- places on a path ---- */
+/* ---- names on a path ---- */
 
 /* A path that is being walked: the resolved part and the rest. */
 struct walk {
 	char dir[PATH_MAX]; /* no symbolic link in it */
 	char rest[2 * PATH_MAX];
-	size_t n_places;
+	size_t n_names;
 };
 
-static int add_watched_place(struct rules_watch *w, struct walk *k, struct places *to,
-			     const char *name, uint32_t events)
+static int add_watched_name(struct rules_watch *w, struct walk *k, struct watched_names *to,
+			    const char *name, uint32_t events)
 {
-	struct place *p;
+	struct watched_name *p;
 
-	if (k->n_places++ > LINKS_MAX || strlen(name) > NAME_MAX)
+	if (k->n_names++ > LINKS_MAX || strlen(name) > NAME_MAX)
 		return -ELOOP;
 	if (!ARRAY_HAS_ROOM(to->v, to->n, to->cap, 8))
 		return -ENOMEM;
@@ -144,10 +144,10 @@ static ssize_t read_target(const struct walk *k, const char *name, char target[s
 }
 
 /*
- * Walk one name further. 1: the path has ended. Each place is watched before it is read, so that a
+ * Walk one name further. 1: the path has ended. Each name is watched before it is read, so that a
  * later change of a link is noticed.
  */
-static int walk_step(struct rules_watch *w, struct walk *k, struct places *to)
+static int walk_step(struct rules_watch *w, struct walk *k, struct watched_names *to)
 {
 	char name[NAME_MAX + 2], target[PATH_MAX];
 	bool last;
@@ -159,17 +159,17 @@ static int walk_step(struct rules_watch *w, struct walk *k, struct places *to)
 		return 0;
 	last = !k->rest[strspn(k->rest, "/")];
 	if (strcmp(name, "..") != 0 && read_target(k, name, target)) {
-		err = add_watched_place(w, k, to, name, LINK_EVENTS);
+		err = add_watched_name(w, k, to, name, LINK_EVENTS);
 		if (!err && read_target(k, name, target))
 			err = follow_rules_link(k, target);
 		return err;
 	}
 	if (last)
-		return add_watched_place(w, k, to, name, FILE_EVENTS);
+		return add_watched_name(w, k, to, name, FILE_EVENTS);
 	return walk_descend(k, name);
 }
 
-static bool places_watch(const struct places *p, int wd)
+static bool watched_names_have(const struct watched_names *p, int wd)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		if (p->v[i].wd == wd)
@@ -178,8 +178,8 @@ static bool places_watch(const struct places *p, int wd)
 	return false;
 }
 
-/* Watch all places of one path that exist. */
-static int find_places_of_path(struct rules_watch *w, const char *path, struct places *to)
+/* Watch all names on one path that exist. */
+static int watch_names_of_path(struct rules_watch *w, const char *path, struct watched_names *to)
 {
 	struct walk k = { .dir = "" };
 	int err = 0;
@@ -195,23 +195,23 @@ static int find_places_of_path(struct rules_watch *w, const char *path, struct p
  * Watch the paths as they lead now. Existing parts are watched even if the rest is missing. 0; or
  * negative errno if nothing is watched.
  */
-static int find_watched_places(struct rules_watch *w)
+static int watch_all_names(struct rules_watch *w)
 {
 	_cleanup_free_ char *paths = w->path ? strdup(w->path) : NULL;
 	const char separator[] = { RULES_FILES_SEPARATOR, '\0' };
 	int code = w->path && !paths ? -ENOMEM : 0;
-	struct places now = { .n = 0 };
+	struct watched_names now = { .n = 0 };
 	char *save = NULL, *p;
 
 	for (p = paths ? strtok_r(paths, separator, &save) : NULL; p;
 	     p = strtok_r(NULL, separator, &save))
-		code = find_places_of_path(w, p, &now);
-	for (size_t i = 0; i < w->places.n; i++) {
-		if (!places_watch(&now, w->places.v[i].wd))
-			inotify_rm_watch(w->fd, w->places.v[i].wd);
+		code = watch_names_of_path(w, p, &now);
+	for (size_t i = 0; i < w->names.n; i++) {
+		if (!watched_names_have(&now, w->names.v[i].wd))
+			inotify_rm_watch(w->fd, w->names.v[i].wd);
 	}
-	free(w->places.v);
-	w->places = now;
+	free(w->names.v);
+	w->names = now;
 	return now.n || code > 0 ? 0 : code;
 }
 
@@ -219,7 +219,7 @@ static void stop_watch(struct rules_watch *w)
 {
 	free(w->path);
 	w->path = NULL;
-	find_watched_places(w);
+	watch_all_names(w);
 }
 
 int rules_watch__follow(struct rules_watch *w, const char *path, struct err *err)
@@ -236,7 +236,7 @@ int rules_watch__follow(struct rules_watch *w, const char *path, struct err *err
 	w->path = strdup(path);
 	if (!w->path)
 		return err_set(err, -ENOMEM, "out of memory");
-	code = find_watched_places(w);
+	code = watch_all_names(w);
 	if (code) {
 		err_set(err, code, "cannot watch %s: %s", path, strerror(-code));
 		stop_watch(w);
@@ -252,8 +252,8 @@ static bool event_concerns(const struct rules_watch *w, const struct inotify_eve
 	/* events that the queue lost may have been about our file */
 	if (e->mask & IN_Q_OVERFLOW)
 		return true;
-	for (size_t i = 0; i < w->places.n; i++) {
-		const struct place *p = &w->places.v[i];
+	for (size_t i = 0; i < w->names.n; i++) {
+		const struct watched_name *p = &w->names.v[i];
 
 		if (e->wd != p->wd)
 			continue;
@@ -280,7 +280,7 @@ int rules_watch__changed(struct rules_watch *w)
 	}
 	if (!changed || !w->path)
 		return false;
-	if (!find_watched_places(w))
+	if (!watch_all_names(w))
 		return true;
 	stop_watch(w);
 	return -ESTALE;
@@ -291,7 +291,7 @@ void rules_watch__free(struct rules_watch *w)
 	if (!w)
 		return;
 	free(w->path);
-	free(w->places.v);
+	free(w->names.v);
 	close(w->fd);
 	free(w);
 }

@@ -10,7 +10,7 @@
 /* The index of the session of @x in the active set in force; -ENOENT: it has been replaced. */
 static int find_proxy_session(const struct daemon *d, const struct proxy *x)
 {
-	const struct active_set *g = recorder__active_set(d->parts.recorder);
+	const struct active_set *g = recorder__active_set(d->bring_up.recorder);
 
 	for (size_t i = 0; i < g->n_dumpers; i++) {
 		if (g->dumpers[i]->proxy == x)
@@ -22,9 +22,9 @@ static int find_proxy_session(const struct daemon *d, const struct proxy *x)
 /* Dump a session. As in perf, a plain one without --switch-output ignores it: its file is there. */
 static void dump_session(struct daemon *d, const struct proxy *x, int i, const char *what)
 {
-	if (!dumper__makes_dumps(recorder__active_set(d->parts.recorder)->dumpers[i]))
+	if (!dumper__makes_dumps(recorder__active_set(d->bring_up.recorder)->dumpers[i]))
 		return;
-	if (recorder__dump(d->parts.recorder, 1ULL << i, what) < 0)
+	if (recorder__dump(d->bring_up.recorder, 1ULL << i, what) < 0)
 		log_warn("session '%s': %s: too many dumps are in progress: this one is skipped",
 			 x->name, what);
 }
@@ -86,7 +86,7 @@ static void list_session_events(const struct dumper *d, struct proxy *x, const c
 /* Handle a line of the control fifo. It is acknowledged when it is done. */
 static void control_session(struct daemon *d, struct proxy *x, int i, const char *line)
 {
-	const struct dumper *dumper = recorder__active_set(d->parts.recorder)->dumpers[i];
+	const struct dumper *dumper = recorder__active_set(d->bring_up.recorder)->dumpers[i];
 	const char *rest = strchr(line, ' ');
 	size_t len = rest ? (size_t)(rest - line) : strlen(line);
 
@@ -122,7 +122,7 @@ static void on_proxy(struct proxy *x, enum proxy_op op, const char *text, void *
 
 void session_events__end_full(struct daemon *d)
 {
-	const struct active_set *g = recorder__active_set(d->parts.recorder);
+	const struct active_set *g = recorder__active_set(d->bring_up.recorder);
 
 	for (size_t i = 0; i < g->n_dumpers; i++) {
 		struct dumper *dumper = g->dumpers[i];
@@ -173,12 +173,12 @@ void session_events__report_dump(const struct daemon *d, const struct incident *
 
 void session_events__dump_last(struct daemon *d)
 {
-	const struct active_set *g = recorder__active_set(d->parts.recorder);
+	const struct active_set *g = recorder__active_set(d->bring_up.recorder);
 	uint64_t all = active_set__all_sessions(g);
 
 	for (size_t i = 0; d->opts->perf_habits && i < g->n_dumpers; i++)
 		dumper__set_ends(g->dumpers[i]);
 	if (d->opts->perf_habits && all &&
-	    recorder__dump(d->parts.recorder, all, "the recorder ends") < 0)
+	    recorder__dump(d->bring_up.recorder, all, "the recorder ends") < 0)
 		log_warn("too many dumps are in progress: the final one is skipped");
 }

@@ -90,7 +90,7 @@ static json_t *json_plain(const struct dumper *d, const char *base)
 }
 
 static json_t *json_status_session(const struct dumper *d, const char *base, uint64_t ring,
-				   bool held)
+				   bool reach)
 {
 	struct session *s = d->session;
 	json_t *events = json_array(), *j;
@@ -109,7 +109,7 @@ static json_t *json_status_session(const struct dumper *d, const char *base, uin
 		json_object_set_new(j, "ring_ns", json_integer(ring));
 	if (j && s->plain)
 		json_object_set_new(j, "writes", json_plain(d, base));
-	else if (j && held)
+	else if (j && reach)
 		json_object_set_new(j, "rings", json_coverage(s));
 	return j;
 }
@@ -269,7 +269,7 @@ static json_t *json_examiner(struct examiner *e)
 	return e ? json_pack("{s:I}", "stuck", (json_int_t)examiner__n_stuck(e)) : json_null();
 }
 
-json_t *status_json__make(const struct status_sources *s, bool held)
+json_t *status_json__make(const struct status_sources *s, bool reach)
 {
 	const struct active_set *g = recorder__active_set(s->recorder);
 	json_t *sessions = json_array(), *rules = json_array();
@@ -278,7 +278,7 @@ json_t *status_json__make(const struct status_sources *s, bool held)
 	for (size_t i = 0; i < g->n_dumpers; i++)
 		json_array_append_new(sessions,
 				      json_status_session(g->dumpers[i], s->base,
-							  g->rules->sessions[i].ring, held));
+							  g->rules->sessions[i].ring, reach));
 	for (size_t i = 0; i < g->rules->n_rules; i++)
 		json_array_append_new(rules, json_status_rule(s, i));
 	return json_pack(

@@ -20,9 +20,9 @@ struct status_sources {
 };
 
 /*
- * Returns {"ok": true, "pid": ...}, owned by the caller; NULL: out of memory. @held: add how far
+ * Returns {"ok": true, "pid": ...}, owned by the caller; NULL: out of memory. @reach: add how far
  * back every ring reaches, which reads all ring memory.
  */
-json_t *status_json__make(const struct status_sources *s, bool held);
+json_t *status_json__make(const struct status_sources *s, bool reach);
 
 #endif

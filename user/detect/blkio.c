@@ -66,7 +66,6 @@ static int blkio_load(struct source *s, const struct source_env *env)
 	return err;
 }
 
-/* Ends are attached before begins: otherwise entries without an end would stay in the table. */
 static int blkio_attach(struct source *s)
 {
 	struct blkio_bpf *skel = s->skel;

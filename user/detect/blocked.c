@@ -7,7 +7,6 @@
 
 SOURCE_SKELETON_WAITS(blocked)
 
-/* Attach ends first: otherwise a sleep could begin whose end, a wake-up, is missed. */
 static int blocked_attach(struct source *s)
 {
 	struct blocked_bpf *skel = s->skel;

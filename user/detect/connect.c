@@ -24,7 +24,6 @@ static int connect_load(struct source *s, const struct source_env *env)
 	return err;
 }
 
-/* Attach ends first: otherwise an event could begin whose end is missed. */
 static int connect_attach(struct source *s)
 {
 	struct connect_bpf *skel = s->skel;

@@ -7,7 +7,6 @@
 
 SOURCE_SKELETON(hardirq)
 
-/* Attach ends first: otherwise an event could begin whose end is missed. */
 static int hardirq_attach(struct source *s)
 {
 	struct hardirq_bpf *skel = s->skel;

@@ -36,7 +36,6 @@ static int reclaim_load(struct source *s, const struct source_env *env)
 	return err;
 }
 
-/* Ends are attached first, so that nothing begins whose end is not seen. */
 static int reclaim_attach(struct source *s)
 {
 	struct reclaim_bpf *skel = s->skel;

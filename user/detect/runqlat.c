@@ -7,7 +7,6 @@
 
 SOURCE_SKELETON_WAITS(runqlat)
 
-/* Attach ends first: otherwise a wait could begin whose end, a switch, is missed. */
 static int runqlat_attach(struct source *s)
 {
 	struct runqlat_bpf *skel = s->skel;

@@ -7,7 +7,6 @@
 
 SOURCE_SKELETON(softirq)
 
-/* Attach ends first: otherwise an event could begin whose end is missed. */
 static int softirq_attach(struct source *s)
 {
 	struct softirq_bpf *skel = s->skel;

@@ -12,7 +12,7 @@
 #define HUNG_FOR     30000000000ULL /* ns until a file system that hung is asked again */
 #define SLOW_FOR     5000000000ULL  /* the same if it had less than LONG_NS to answer */
 #define LONG_NS	     2000000000ULL
-#define ENDING_NS    2000000000ULL /* a process that was killed may take that long on a busy machine */
+#define ENDING_NS    2000000000ULL /* a killed process may take that long on a busy machine */
 #define UNKNOWN	     UINT32_MAX
 #define NAMESPACE_OF (1U << 16) /* number of users that a namespace commonly has */
 

@@ -88,11 +88,11 @@ struct examine_head {
 	int32_t error;	 /* 0, or negative errno: no result */
 	uint32_t n_names;
 	uint32_t more; /* of EXAMINE_PROBE; 1: another part follows */
-	struct build_id
-		id; /* of EXAMINE_BUILD_ID; of EXAMINE_PROBE with -EAGAIN: to ask again with */
+	/* of EXAMINE_BUILD_ID; of EXAMINE_PROBE with -EAGAIN: to ask again with */
+	struct build_id id;
 	uint8_t zero[3];
-	char link
-		[EXAMINE_LINK_MAX]; /* of EXAMINE_SYMBOLS and EXAMINE_PROBE: name of the debug file; "": none named */
+	/* of EXAMINE_SYMBOLS and EXAMINE_PROBE: name of the debug file; "": none named */
+	char link[EXAMINE_LINK_MAX];
 };
 
 /* Follows the head n_names times, each with the bytes of the name, without a NUL. */

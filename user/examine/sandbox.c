@@ -34,17 +34,17 @@ int sandbox__opener(void)
 	return sandbox__keeper() ?: opening_calls__limit();
 }
 
-/* The most frequent calls first. */
+/* The most frequent calls first. qsort() asks how much memory there is, by sysinfo(). */
 static const int parser_calls[] = {
-	SYS_pread64,	    SYS_pwrite64,	 SYS_read,	    SYS_brk,	   SYS_mmap,
-	SYS_munmap,	    SYS_mremap,		 SYS_madvise,	    SYS_lseek,	   SYS_close,
-	SYS_fstat,	    SYS_newfstatat,	 SYS_fcntl,	    SYS_ftruncate, SYS_memfd_create,
-	SYS_recvmsg,	    SYS_sendto,		 SYS_clock_gettime, SYS_getrandom, SYS_futex,
-	SYS_rt_sigreturn,   SYS_restart_syscall, SYS_sysinfo, /* qsort() asks how much memory there is */
-	SYS_exit_group,
+	SYS_pread64,	  SYS_pwrite64,	       SYS_read,	 SYS_brk,
+	SYS_mmap,	  SYS_munmap,	       SYS_mremap,	 SYS_madvise,
+	SYS_lseek,	  SYS_close,	       SYS_fstat,	 SYS_newfstatat,
+	SYS_fcntl,	  SYS_ftruncate,       SYS_memfd_create, SYS_recvmsg,
+	SYS_sendto,	  SYS_clock_gettime,   SYS_getrandom,	 SYS_futex,
+	SYS_rt_sigreturn, SYS_restart_syscall, SYS_sysinfo,	 SYS_exit_group,
 #if IS_SANITIZED
-	SYS_write,	    SYS_sched_yield,	 SYS_getpid,	    SYS_gettid,	   SYS_sigaltstack,
-	SYS_rt_sigprocmask, SYS_mprotect,	 SYS_prctl,
+	SYS_write,	  SYS_sched_yield,     SYS_getpid,	 SYS_gettid,
+	SYS_sigaltstack,  SYS_rt_sigprocmask,  SYS_mprotect,	 SYS_prctl,
 #endif
 };
 
@@ -64,7 +64,8 @@ int sandbox__parser(void)
 	int err = limit__set(RLIMIT_CPU, CPU_MAX) ?: limit__set(RLIMIT_CORE, 0);
 
 	if (!IS_SANITIZED)
-		err = err ?: limit__set(RLIMIT_DATA, DATA_MAX) ?: limit__set(RLIMIT_AS, ADDRESSES_MAX);
+		err = err ?: limit__set(RLIMIT_DATA, DATA_MAX)
+				     ?: limit__set(RLIMIT_AS, ADDRESSES_MAX);
 	err = err ?: rights__keep(NULL, 0);
 	return err ?: landlock__no_files() ?: filter_parser_calls();
 }

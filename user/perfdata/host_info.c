@@ -72,7 +72,9 @@ static int add_cap(const struct host_env *env, const char *dir, const char *name
 	int err = host_files__text(env->root, &value, "%s/%s", dir, name);
 
 	if (!err)
-		err = encode__string(b, name) ?: encode__string(b, value.len ? value.data : "") ?: 1;
+		err = encode__string(b, name)
+			      ?: encode__string(b, value.len ? value.data : "")
+			      ?: 1;
 	else if (err != -ENOMEM)
 		err = 0;
 	buf__free(&value);

@@ -50,8 +50,8 @@ static enum filter_kind filter_kind_of(const struct format_line *l)
 	    (l->type_len == strlen(text) && !memcmp(l->type, text, l->type_len)) ||
 	    (l->type_len == strlen(plain) && !memcmp(l->type, plain, l->type_len)))
 		return FILTER_TEXT;
-	return l->is_array || format_line__type_has(l, "*") || l->field.place ? FILTER_OTHER
-									      : FILTER_NUMBER;
+	return l->is_array || format_line__type_has(l, "*") || l->field.storage ? FILTER_OTHER
+										: FILTER_NUMBER;
 }
 
 static void add_filter_fields(struct filter_parser *p)

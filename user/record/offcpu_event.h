@@ -28,8 +28,8 @@ size_t offcpu_event__unpack(const struct session *s, size_t c, const struct perf
 			    size_t n);
 
 /*
- * Let samples of offcpu-time that @v has after offcpu_event__unpack() end at @end, ns, if the sleep
- * began before and was long enough by then: it had not ended when the window did.
+ * Cut sleeps that had not ended at @end (ns), but were long enough by then: set the time of their
+ * samples to @end. @v: records after offcpu_event__unpack().
  */
 void offcpu_event__cut(const struct session *s, size_t c, const struct perf_event_header **v,
 		       size_t n, uint64_t end);

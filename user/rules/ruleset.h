@@ -82,9 +82,9 @@ struct rule_conf {
 	struct expr expr;
 	const struct source_text *src; /* the text of its spans; borrowed from the ruleset */
 	/*
-	 * Set only in copies in detect/. For a rule that others are about, part is its number, from
-	 * 1. A rule about others has a copy for each of its parts: part is the number of the one
-	 * that matches last, and others[] are the slots of the rest.
+	 * Only in copies that rule_units__make() makes. part: the number of this rule among those
+	 * that others are about, from 1; 0: none is. In a copy of a rule about others: the number
+	 * of the part that matches last; others[]: the slots of the rest.
 	 */
 	uint32_t part;
 	uint32_t others[FRBPF_MAX_OTHERS], n_others;

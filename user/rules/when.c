@@ -314,8 +314,8 @@ static uint64_t least_value(const struct when *when)
 }
 
 /*
- * An event below a threshold ends the rules: those that take events of any value come before those
- * whose threshold is 0, which a value of 0 does not reach.
+ * Rules are evaluated until a threshold is not reached. So a rule that takes any value comes before
+ * one with threshold 0, which a value of 0 does not reach.
  */
 bool when__comes_after(const struct when *a, const struct when *b)
 {

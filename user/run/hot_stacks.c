@@ -12,7 +12,7 @@
 #include "symbols/demangle.h"
 
 #define HOTTEST	      5
-#define GREW_MOST     3	  /* of those that are not among the hottest */
+#define GREW_MOST     3	  /* stacks that grew most, in addition to the hottest ones */
 #define GREW_PERCENT  1.0 /* less growth is not worth a line */
 #define SHARE_MIN     0.05
 #define REST_FILES    8	 /* per session; the newest */

@@ -9,7 +9,7 @@
 #include "common/heap.h"
 #include "common/log.h"
 #include "common/printable.h"
-#include "daemon/parts.h"
+#include "daemon/bring_up.h"
 #include "examine/examiner.h"
 #include "rules/units.h"
 #include "run/run_recording.h"
@@ -19,7 +19,7 @@
 
 struct recording {
 	struct recording_opts opts;
-	struct parts parts;
+	struct bring_up bring_up;
 	size_t n_own;
 	size_t *values; /* see struct run_rules; owned */
 	uint64_t started;
@@ -167,22 +167,22 @@ static void log_incident_note(const struct outcome *o, uint64_t number)
 
 static int put_in_force(struct recording *r, struct run_rules *rules, struct err *err)
 {
-	struct active_set_env env = { .dump = &r->parts.dump_env,
+	struct active_set_env env = { .dump = &r->bring_up.dump_env,
 				      .target = &r->opts.target->record };
 	struct active_set *g;
 	int code;
 
-	recorder__dumper_callback(r->parts.recorder, &env.done, &env.done_arg);
+	recorder__dumper_callback(r->bring_up.recorder, &env.done, &env.done_arg);
 	code = active_set__make(rules->rs, rules->plan, NULL, &env, err, &g);
 	if (code)
 		return code;
 	rules->rs = NULL; /* now owned by the active set */
-	return recorder__put_in_force(r->parts.recorder, g, err);
+	return recorder__put_in_force(r->bring_up.recorder, g, err);
 }
 
 static int describe_sessions(struct recording *r, struct err *err)
 {
-	const struct active_set *g = recorder__active_set(r->parts.recorder);
+	const struct active_set *g = recorder__active_set(r->bring_up.recorder);
 	struct outcome *o = r->opts.outcome;
 
 	o->sessions = calloc(g->n_dumpers ?: 1, sizeof(*o->sessions));
@@ -201,7 +201,7 @@ static int describe_sessions(struct recording *r, struct err *err)
 
 static int describe_outcome_rules(struct recording *r, struct err *err)
 {
-	const struct ruleset *rs = recorder__active_set(r->parts.recorder)->rules;
+	const struct ruleset *rs = recorder__active_set(r->bring_up.recorder)->rules;
 	struct outcome *o = r->opts.outcome;
 
 	o->rules = calloc(r->n_own ?: 1, sizeof(*o->rules));
@@ -224,7 +224,7 @@ static int describe_outcome_rules(struct recording *r, struct err *err)
 int run_recording__open(const struct recording_opts *opts, struct run_rules *rules, struct err *err,
 			struct recording **ret)
 {
-	struct parts_opts parts = {
+	struct bring_up_opts up = {
 		.base = opts->base,
 		.tracefs = opts->tracefs,
 		.examiner = opts->examiner,
@@ -243,8 +243,8 @@ int run_recording__open(const struct recording_opts *opts, struct run_rules *rul
 	if (opts->examiner)
 		examiner__resume(opts->examiner);
 	heap__begin_load();
-	code = parts__open(&parts, &rules->rs->daemon, err, &r->parts);
-	code = code ?: run_target__confine(opts->target, r->parts.detectors, err);
+	code = bring_up__open(&up, &rules->rs->daemon, err, &r->bring_up);
+	code = code ?: run_target__confine(opts->target, r->bring_up.detectors, err);
 	code = code ?: put_in_force(r, rules, err);
 	code = code ?: describe_sessions(r, err);
 	code = code ?: describe_outcome_rules(r, err);
@@ -264,7 +264,7 @@ static bool on_run_incident(struct incident *inc, bool first, void *arg)
 	struct recording *r = arg;
 	int code;
 
-	parts__name_incident(&r->parts, inc);
+	bring_up__name_incident(&r->bring_up, inc);
 	if (inc->manual && r->rest_only) {
 		base_dir__drop_draft(r->opts.base, inc->name);
 		if (first && take_rest_files(r->opts.outcome, inc, r->opts.base->path))
@@ -272,7 +272,7 @@ static bool on_run_incident(struct incident *inc, bool first, void *arg)
 				 "memory");
 		return true;
 	}
-	code = parts__save_incident(&r->parts, inc);
+	code = bring_up__save_incident(&r->bring_up, inc);
 	if (take_incident(r->opts.outcome, inc, r->opts.base->path))
 		log_error("incident %s is not in the summary: out of memory", inc->name);
 	else if (first)
@@ -282,45 +282,45 @@ static bool on_run_incident(struct incident *inc, bool first, void *arg)
 
 int run_recording__fd(const struct recording *r)
 {
-	return recorder__fd(r->parts.recorder);
+	return recorder__fd(r->bring_up.recorder);
 }
 
 int run_recording__keys_fd(const struct recording *r)
 {
-	return detectors__keys_fd(r->parts.detectors);
+	return detectors__keys_fd(r->bring_up.detectors);
 }
 
 int run_recording__cpus_fd(const struct recording *r)
 {
-	return parts__cpus_fd(&r->parts);
+	return bring_up__cpus_fd(&r->bring_up);
 }
 
 uint64_t run_recording__step(struct recording *r)
 {
 	uint64_t wait, keys;
 
-	parts__follow_cpus(&r->parts);
-	wait = recorder__collect(r->parts.recorder, on_run_incident, r);
-	followed_log__step(r->parts.followed);
-	keys = detectors__step_keys(r->parts.detectors);
+	bring_up__follow_cpus(&r->bring_up);
+	wait = recorder__collect(r->bring_up.recorder, on_run_incident, r);
+	followed_log__step(r->bring_up.followed);
+	keys = detectors__step_keys(r->bring_up.detectors);
 	return keys < wait ? keys : wait;
 }
 
 /* Read the counters of the rules. They still exist, although the programs are detached. */
 static void read_rule_states(struct recording *r)
 {
-	const struct active_set *g = recorder__active_set(r->parts.recorder);
+	const struct active_set *g = recorder__active_set(r->bring_up.recorder);
 	struct outcome *o = r->opts.outcome;
 	struct frbpf_rule_state st;
 
 	for (size_t i = 0; i < o->n_rules; i++) {
 		struct run_rule *rule = &o->rules[i];
 
-		if (detectors__rule_state(r->parts.detectors, g->slots[i], &rule->state))
+		if (detectors__rule_state(r->bring_up.detectors, g->slots[i], &rule->state))
 			log_error("the counters of rule '%s' cannot be read", rule->name);
 		rule->matches = histogram__of(&rule->state);
 		if (r->values[i] == SIZE_MAX ||
-		    detectors__rule_state(r->parts.detectors, g->slots[r->values[i]], &st))
+		    detectors__rule_state(r->bring_up.detectors, g->slots[r->values[i]], &st))
 			continue;
 		rule->has_values = true;
 		rule->values = histogram__of(&st);
@@ -330,10 +330,10 @@ static void read_rule_states(struct recording *r)
 /* Save the last window, as a dump of its own or to compare incidents with. */
 static void dump_last(struct recording *r, bool last)
 {
-	uint64_t all = active_set__all_sessions(recorder__active_set(r->parts.recorder));
+	uint64_t all = active_set__all_sessions(recorder__active_set(r->bring_up.recorder));
 
 	r->rest_only = !last;
-	if (recorder__dump(r->parts.recorder, all, LAST_WINDOW_REASON) < 0 && last)
+	if (recorder__dump(r->bring_up.recorder, all, LAST_WINDOW_REASON) < 0 && last)
 		log_warn("too many dumps are in progress: that of the last window is skipped");
 }
 
@@ -368,20 +368,20 @@ void run_recording__finish(struct recording *r, bool last)
 	struct err err = { 0 };
 
 	o->wall_ns = now_ns() - r->started;
-	detectors__stats(r->parts.detectors, &detectors);
-	if (detectors__update(r->parts.detectors, NULL, 0, NULL, &err))
+	detectors__stats(r->bring_up.detectors, &detectors);
+	if (detectors__update(r->bring_up.detectors, NULL, 0, NULL, &err))
 		log_error("rules cannot be detached: %s", err.msg);
-	recorder__sync(r->parts.recorder);
-	recorder__stats(r->parts.recorder, &recorder);
+	recorder__sync(r->bring_up.recorder);
+	recorder__stats(r->bring_up.recorder, &recorder);
 	if (last || recorder.incidents)
 		dump_last(r, last);
-	recorder__drain(r->parts.recorder, on_run_incident, r);
-	followed_log__step(r->parts.followed);
-	suppressed_log__finish(r->parts.suppressed);
+	recorder__drain(r->bring_up.recorder, on_run_incident, r);
+	followed_log__step(r->bring_up.followed);
+	suppressed_log__finish(r->bring_up.suppressed);
 	read_rule_states(r);
 	outcome__count_contradicted(o);
 	log_contradicted(o);
-	recorder__stats(r->parts.recorder, &recorder);
+	recorder__stats(r->bring_up.recorder, &recorder);
 	o->lost_triggers = recorder.busy;
 	o->failed_files = recorder.failed - failed_rest(o);
 	o->unseen = detectors.missing_storage;
@@ -391,7 +391,7 @@ void run_recording__free(struct recording *r)
 {
 	if (!r)
 		return;
-	parts__free(&r->parts);
+	bring_up__free(&r->bring_up);
 	free(r->values);
 	free(r);
 }

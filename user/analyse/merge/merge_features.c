@@ -11,7 +11,7 @@
 #include "perfdata/file_layout.h"
 
 /* Index of a list element, by id or name */
-struct list_place {
+struct list_entry {
 	UT_hash_handle hh;
 	uint32_t id; /* of a blob */
 	size_t at;
@@ -20,7 +20,7 @@ struct list_place {
 struct blob_list {
 	struct perfdata_blob *v; /* owned; the data are in bodies */
 	size_t n, cap;
-	struct list_place *by_id; /* owned */
+	struct list_entry *by_id; /* owned */
 };
 
 struct merge_features {
@@ -29,7 +29,7 @@ struct merge_features {
 	struct perfdata_tracing tracing;
 	struct perfdata_build_id *build_ids;
 	size_t n_build_ids, cap_build_ids;
-	struct list_place *by_name; /* of build_ids; owned */
+	struct list_entry *by_name; /* of build_ids; owned */
 	struct blob_list progs, btfs;
 	struct buf *bodies; /* of sections that others point into; owned */
 	size_t n_bodies, cap_bodies;
@@ -56,7 +56,7 @@ static int add_tracing(struct merge_features *m, const struct file_tracing *t)
 /* A file replaced between two recordings has two build ids; readers want the newer one. */
 static int merge_build_id(struct merge_features *m, const struct file_build_id *id)
 {
-	struct list_place *p;
+	struct list_entry *p;
 
 	HASH_FIND_STR(m->by_name, id->name, p);
 	if (p) {
@@ -76,7 +76,7 @@ static int merge_build_id(struct merge_features *m, const struct file_build_id *
 
 static int add_blob(struct blob_list *l, const struct perfdata_blob *blob)
 {
-	struct list_place *p;
+	struct list_entry *p;
 
 	HASH_FIND(hh, l->by_id, &blob->id, sizeof(blob->id), p);
 	if (p)
@@ -92,9 +92,9 @@ static int add_blob(struct blob_list *l, const struct perfdata_blob *blob)
 	return 0;
 }
 
-static void free_list_places(struct list_place *all)
+static void free_list_entries(struct list_entry *all)
 {
-	struct list_place *p, *next;
+	struct list_entry *p, *next;
 
 	HASH_ITER (hh, all, p, next) {
 		HASH_DEL(all, p);
@@ -240,9 +240,9 @@ void merge_features__free(struct merge_features *m)
 	for (size_t i = 0; i < m->n_bodies; i++)
 		buf__free(&m->bodies[i]);
 	free(m->bodies);
-	free_list_places(m->by_name);
-	free_list_places(m->progs.by_id);
-	free_list_places(m->btfs.by_id);
+	free_list_entries(m->by_name);
+	free_list_entries(m->progs.by_id);
+	free_list_entries(m->btfs.by_id);
 	free(m->build_ids);
 	free(m->progs.v);
 	free(m->btfs.v);

@@ -55,7 +55,8 @@ static struct set value_set_intersection(struct set a, struct set b)
 	if (a.kind == RANGE && b.kind == RANGE) {
 		int64_t lo = a.lo > b.lo ? a.lo : b.lo, hi = a.hi < b.hi ? a.hi : b.hi;
 
-		return lo <= hi ? range_set(lo, hi) : a; /* no value is left: any set will do */
+		/* empty: no value matches, so any set is correct */
+		return lo <= hi ? range_set(lo, hi) : a;
 	}
 	return a.kind <= b.kind ? a : b;
 }

@@ -151,11 +151,15 @@ struct source_link {
 	struct bpf_program *prog;
 	struct bpf_link **link;
 };
-/* For sources: attach those programs of @order that were loaded, in order. 0 or negative errno. */
+/*
+ * For sources: attach those programs of @order that were loaded, in order. Ends come first:
+ * otherwise an event could begin whose end is missed, and its entry would stay in the table. 0 or
+ * negative errno.
+ */
 int source__attach(const struct source_link *order, size_t n);
 /*
  * For sources that use waits.bpf.h: give task storage to all tasks, to new ones first, then to
- * those that exist. Then attach @order. 0 or negative errno.
+ * those that exist. Then attach @order, ends first. 0 or negative errno.
  */
 int source__attach_waits(struct bpf_program *newtask, struct bpf_link **newtask_link,
 			 struct bpf_program *tasks, const struct source_link *order, size_t n);

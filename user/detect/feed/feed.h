@@ -73,9 +73,9 @@ int feed__mark(struct feed *f, const pid_t *tids, size_t n, size_t *ret_new);
 void feed__frozen(struct feed *f, uint64_t time);
 
 /*
- * List the tasks whose sleep has lasted from before @time, ns, until now or until after the last
- * freeze, and would be written, by FEED_STAYS if it is loaded, else by FEED_OFF_CPU. Adds a struct
- * frbpf_asleep of each to @ret, of FEED_ASLEEP_BYTES at most. One thread at a time. 0, also if
+ * Add a struct frbpf_asleep to @ret for each task that slept at @time, ns, and still does, or did
+ * at the last freeze. Only sleeps that would be written count. FEED_STAYS decides that if it is
+ * loaded, else FEED_OFF_CPU. At most FEED_ASLEEP_BYTES are added. One thread at a time. 0, also if
  * neither is loaded, or negative errno.
  */
 int feed__asleep(struct feed *f, uint64_t time, struct buf *ret);

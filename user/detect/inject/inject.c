@@ -160,7 +160,9 @@ static int read_status(int dir, struct proc_task *ret)
 static int read_proc_task(int dir, struct proc_task *ret)
 {
 	*ret = (struct proc_task){ .comm = "" };
-	return proc_file__comm(dir, ret->comm) ?: read_status(dir, ret) ?: proc_file__stat(dir, &ret->stat);
+	return proc_file__comm(dir, ret->comm)
+		       ?: read_status(dir, ret)
+		       ?: proc_file__stat(dir, &ret->stat);
 }
 
 /* Add ids from the root down; 0 for a cgroup that has been removed meanwhile. */

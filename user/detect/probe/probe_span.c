@@ -221,7 +221,7 @@ static int probe_span_load(struct source *s, const struct source_env *env)
 	return err;
 }
 
-/* Attach ends first: otherwise an event could begin whose end is missed. */
+/* Ends first: see source__attach(). */
 static int probe_span_attach(struct source *s)
 {
 	struct probe_span *p = s->skel;

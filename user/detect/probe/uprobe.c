@@ -50,7 +50,7 @@ static int attach_uprobe(struct user_probe *p, const struct bpf_program *prog, i
 	return user_probe__keep(p, user_probe__attach(prog, file, offset, 0, 0));
 }
 
-/* Attach ends first: otherwise an event could begin whose end is missed. */
+/* Ends first: see source__attach(). */
 static int attach_func(struct user_probe *p, const struct probe_func *f, int file)
 {
 	struct uprobe_bpf *skel = p->skel;

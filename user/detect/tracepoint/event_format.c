@@ -31,7 +31,7 @@ static enum event_field_kind format_field_kind(const struct format_line *l)
 
 	if (l->field.is_text)
 		return EVENT_FIELD_TEXT;
-	if (l->field.place)
+	if (l->field.storage)
 		return EVENT_FIELD_OTHER;
 	if (is_address(l) && size == 4)
 		return EVENT_FIELD_IPV4;

@@ -3,9 +3,10 @@
  * The fields of a tracepoint, from its format file in tracefs, and how to read them from the raw
  * data of a perf sample.
  *
- * libtraceevent is not used: it does not check its allocations, some 18,000 for four rules. On
- * 2,323 formats of a kernel, 11,802 fields and 7,411 names of numbers were equal to those of
- * libtraceevent. It got 14 more names wrong: for it, (1 << NAME) is 1 << 0.
+ * libtraceevent is not used: it does not check its allocations, some 18,000 for four rules, and its
+ * version 1.8.4 follows null pointers when a format is malformed. On 2,323 formats of a kernel,
+ * 11,802 fields and 7,411 names of numbers were equal to those of libtraceevent. It got 14 more
+ * names wrong: for it, (1 << NAME) is 1 << 0.
  */
 #ifndef FRBPF_DETECT_EVENT_FORMAT_H
 #define FRBPF_DETECT_EVENT_FORMAT_H

@@ -76,7 +76,7 @@ static int span_load(struct source *s, const struct source_env *env)
 	return err;
 }
 
-/* Attach ends first: otherwise an event could begin whose end is missed. */
+/* Ends first: see source__attach(). */
 static int span_attach(struct source *s)
 {
 	struct span_bpf *skel = s->skel;

@@ -124,7 +124,8 @@ static int name_kernel_frame(struct symbols *symbols, const struct space *space,
 	if (!map)
 		return 0;
 	err = symbols__resolve(symbols, space->tasks, &space->kernel, 0, at, true, &l);
-	return err ?: set_kernel_module(&frames[i], map, l.module) ?: set_symbol(&frames[i], at, &l);
+	err = err ?: set_kernel_module(&frames[i], map, l.module);
+	return err ?: set_symbol(&frames[i], at, &l);
 }
 
 static void cut_own_frames(struct incident_stacks *s)

@@ -149,8 +149,8 @@ struct sched_ids {
 };
 
 /*
- * A trigger whose wait is checked. Events have tids of the initial pid namespace, samples those of
- * ours. A switch-out has both.
+ * A trigger whose wait is checked. An event names the subject by its number in the initial pid
+ * namespace, a sample by that in ours. A switch-out gives both numbers.
  */
 struct suspect {
 	struct incident_trigger *it;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The parts of everything that records: host data, side band, detectors, trigger thread, log of
- * suppressed matches. The daemon and `frbpf run` both start them here, and then put rules in force.
- * Life: open, use, free. For one thread, except for parts with a lock of their own.
+ * Brings up what everything that records has: host data, side band, detectors, trigger thread, log
+ * of suppressed matches. The daemon and `frbpf run` both start them here, and then put rules in
+ * force.
+ * Life: open, use, free. For one thread, except for what has a lock of its own.
  */
-#ifndef FRBPF_DAEMON_PARTS_H
-#define FRBPF_DAEMON_PARTS_H
+#ifndef FRBPF_DAEMON_BRING_UP_H
+#define FRBPF_DAEMON_BRING_UP_H
 
 #include <pthread.h>
 
@@ -14,17 +15,17 @@
 #include "daemon/recorder.h"
 #include "examine/keeper.h"
 
-struct parts_opts {		   /* all of it is borrowed until parts__free() */
+struct bring_up_opts {		   /* all of it is borrowed until bring_up__free() */
 	struct base_dir *base;	   /* where dumps and manifests go */
 	struct tracefs *tracefs;   /* NULL: there is none */
 	struct examiner *examiner; /* NULL: only the kernel's build ids and names are used */
 	const char *program;	   /* path of this binary, for the dumps */
-	const char *app_path;	   /* the socket of `app:` rules; used by parts__open() only */
+	const char *app_path;	   /* the socket of `app:` rules; used by bring_up__open() only */
 	int app_dir_fd;		   /* its directory */
 };
 
-struct parts { /* { 0 } is legal to free */
-	struct parts_opts opts;
+struct bring_up { /* { 0 } is legal to free */
+	struct bring_up_opts opts;
 	struct host_info *host;
 	struct perfdata_tracing tracing;
 	struct cpu_follow *cpus;
@@ -46,31 +47,31 @@ struct parts { /* { 0 } is legal to free */
 /*
  * Start everything except rules and sessions. Raises the limit of open files to its maximum, so
  * fork processes that start commands before. @ret must not move. 0 or negative errno with a message
- * in @err; call parts__free() in both cases.
+ * in @err; call bring_up__free() in both cases.
  */
-int parts__open(const struct parts_opts *opts, const struct daemon_conf *conf, struct err *err,
-		struct parts *ret);
-void parts__free(struct parts *p);
+int bring_up__open(const struct bring_up_opts *opts, const struct daemon_conf *conf,
+		   struct err *err, struct bring_up *ret);
+void bring_up__free(struct bring_up *p);
 
 /*
  * Treat the processes @pids, which explain incidents, as our own; 0: none. They replace those of an
  * earlier call.
  */
-void parts__own_explainer(struct parts *p, const pid_t pids[static EXPLAINER_PIDS]);
+void bring_up__own_explainer(struct bring_up *p, const pid_t pids[static EXPLAINER_PIDS]);
 
 /*
- * Readable when CPUs came or went; then call parts__follow_cpus(), once rules are in force.
+ * Readable when CPUs came or went; then call bring_up__follow_cpus(), once rules are in force.
  * Failures are logged.
  */
-int parts__cpus_fd(const struct parts *p);
-void parts__follow_cpus(struct parts *p);
+int bring_up__cpus_fd(const struct bring_up *p);
+void bring_up__follow_cpus(struct bring_up *p);
 
 /* Name a written incident, if every session failed before it had a name. */
-void parts__name_incident(struct parts *p, struct incident *inc);
+void bring_up__name_incident(struct bring_up *p, struct incident *inc);
 /*
  * Write the manifest of @inc, and note it for the counts of suppressed matches and for the ends of
  * pending events. 0 or negative errno, which is logged.
  */
-int parts__save_incident(struct parts *p, struct incident *inc);
+int bring_up__save_incident(struct bring_up *p, struct incident *inc);
 
 #endif

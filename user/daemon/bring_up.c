@@ -14,7 +14,7 @@
 #include "common/log.h"
 #include "common/tracefs.h"
 #include "daemon/active_set.h"
-#include "daemon/parts.h"
+#include "daemon/bring_up.h"
 #include "dump/base/manifest.h"
 #include "dump/rings/horizon.h"
 #include "examine/examiner.h"
@@ -72,7 +72,7 @@ static void raise_fd_limit(void)
 }
 
 /* Under p->own.lock. */
-static void own_processes__pass_on(struct parts *p)
+static void own_processes__pass_on(struct bring_up *p)
 {
 	pid_t all[KEEPER_PROCESSES_MAX + 1 + EXPLAINER_PIDS];
 	size_t n = p->own.n_examiner;
@@ -90,7 +90,7 @@ static void own_processes__pass_on(struct parts *p)
 
 static void own_examiner(const pid_t *pids, size_t n, void *arg)
 {
-	struct parts *p = arg;
+	struct bring_up *p = arg;
 
 	pthread_mutex_lock(&p->own.lock);
 	p->own.n_examiner = n < KEEPER_PROCESSES_MAX ? n : KEEPER_PROCESSES_MAX;
@@ -99,7 +99,7 @@ static void own_examiner(const pid_t *pids, size_t n, void *arg)
 	pthread_mutex_unlock(&p->own.lock);
 }
 
-void parts__own_explainer(struct parts *p, const pid_t pids[static EXPLAINER_PIDS])
+void bring_up__own_explainer(struct bring_up *p, const pid_t pids[static EXPLAINER_PIDS])
 {
 	pthread_mutex_lock(&p->own.lock);
 	memcpy(p->own.explainer, pids, sizeof(p->own.explainer));
@@ -110,7 +110,7 @@ void parts__own_explainer(struct parts *p, const pid_t pids[static EXPLAINER_PID
 /* Time, ns, from which dumps may still need names; 0: unknown. Called in the side band's thread. */
 static uint64_t names_needed_since(void *arg)
 {
-	struct parts *p = arg;
+	struct bring_up *p = arg;
 	/* Measure rings before counting incidents: a later freeze cannot reach further back. */
 	uint64_t from = horizon__measure(p->horizon), back, now = now_ns();
 	struct recorder_stats stats;
@@ -313,7 +313,8 @@ static void cpu_follow__free(struct cpu_follow *f)
 
 /* ---- life ---- */
 
-static int parts__open_sideband(struct parts *p, const struct daemon_conf *conf, struct err *err)
+static int bring_up__open_sideband(struct bring_up *p, const struct daemon_conf *conf,
+				   struct err *err)
 {
 	struct sideband_opts opts = {
 		.memory = conf->sideband_memory,
@@ -330,7 +331,7 @@ static int parts__open_sideband(struct parts *p, const struct daemon_conf *conf,
 	return code ?: sideband__start(p->sideband, err);
 }
 
-static int parts__open_detectors(struct parts *p, struct err *err)
+static int bring_up__open_detectors(struct bring_up *p, struct err *err)
 {
 	int code = detectors__open(err, &p->detectors);
 
@@ -344,7 +345,7 @@ static int parts__open_detectors(struct parts *p, struct err *err)
 	return 0;
 }
 
-static int parts__open_recorder(struct parts *p, struct err *err)
+static int bring_up__open_recorder(struct bring_up *p, struct err *err)
 {
 	struct recorder_opts opts = {
 		.detectors = p->detectors,
@@ -362,21 +363,21 @@ static int parts__open_recorder(struct parts *p, struct err *err)
 	return p->suppressed && p->followed ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
-int parts__open(const struct parts_opts *opts, const struct daemon_conf *conf, struct err *err,
-		struct parts *ret)
+int bring_up__open(const struct bring_up_opts *opts, const struct daemon_conf *conf,
+		   struct err *err, struct bring_up *ret)
 {
-	struct parts *p = ret;
+	struct bring_up *p = ret;
 	int code;
 
-	*p = (struct parts){ .opts = *opts, .own.lock = PTHREAD_MUTEX_INITIALIZER };
+	*p = (struct bring_up){ .opts = *opts, .own.lock = PTHREAD_MUTEX_INITIALIZER };
 	disk_room__init(&p->room);
 	raise_fd_limit();
 	code = host_info__collect(err, &p->host);
 	if (!code && opts->tracefs)
 		code = read_tracing_parts(opts->tracefs, &p->tracing, err);
-	code = code ?: parts__open_sideband(p, conf, err);
-	code = code ?: parts__open_detectors(p, err);
-	code = code ?: parts__open_recorder(p, err);
+	code = code ?: bring_up__open_sideband(p, conf, err);
+	code = code ?: bring_up__open_detectors(p, err);
+	code = code ?: bring_up__open_recorder(p, err);
 	if (code)
 		return code;
 	p->dump_env = (struct dump_env){
@@ -394,7 +395,7 @@ int parts__open(const struct parts_opts *opts, const struct daemon_conf *conf, s
 	return 0;
 }
 
-void parts__free(struct parts *p)
+void bring_up__free(struct bring_up *p)
 {
 	if (p->sideband)
 		sideband__follow(p->sideband, NULL, NULL);
@@ -411,15 +412,15 @@ void parts__free(struct parts *p)
 	horizon__free(p->horizon);
 	free_tracing_parts(&p->tracing);
 	host_info__free(p->host);
-	*p = (struct parts){ 0 };
+	*p = (struct bring_up){ 0 };
 }
 
-int parts__cpus_fd(const struct parts *p)
+int bring_up__cpus_fd(const struct bring_up *p)
 {
 	return cpu_follow__fd(p->cpus);
 }
 
-void parts__follow_cpus(struct parts *p)
+void bring_up__follow_cpus(struct bring_up *p)
 {
 	struct err err = { 0 };
 
@@ -430,7 +431,7 @@ void parts__follow_cpus(struct parts *p)
 	cpu_follow__log(p->cpus);
 }
 
-void parts__name_incident(struct parts *p, struct incident *inc)
+void bring_up__name_incident(struct bring_up *p, struct incident *inc)
 {
 	char name[INCIDENT_NAME_SIZE];
 
@@ -440,7 +441,7 @@ void parts__name_incident(struct parts *p, struct incident *inc)
 	recorder__set_name(p->recorder, inc, name);
 }
 
-int parts__save_incident(struct parts *p, struct incident *inc)
+int bring_up__save_incident(struct bring_up *p, struct incident *inc)
 {
 	struct err err = { 0 };
 	int code = manifest__write(p->opts.base, inc, host_info__hostname(p->host), &err);
