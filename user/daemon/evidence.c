@@ -32,8 +32,8 @@
 #define BRIEF (1U << EVIDENCE_BRIEF)
 #define FULL  (1U << EVIDENCE_FULL)
 /*
- * Not levels. UNFED: no BPF program can write events. STAYS: a BPF program writes the stacks of waits.
- * STACKED: none does, so switches have them.
+ * Not levels. UNFED: no BPF program can write events. STAYS: a BPF program writes the stacks of
+ * waits. STACKED: none does, so switches have them.
  */
 #define UNFED	(1U << 31)
 #define STAYS	(1U << 30)
@@ -76,7 +76,8 @@ static const struct evidence_event {
 	/* which CPU went offline, so that its tasks moved to others */
 	{ "cpuhp", "cpuhp_enter" },
 	/*
-	 * the owner of a lock when a task began to wait for it; written by a BPF program: session_feed.c
+	 * the owner of a lock when a task began to wait for it; a BPF program writes it, see
+	 * session_feed.c
 	 */
 	{ NULL, "lock_wait", true },
 	/* long interrupts, written by a BPF program; short ones explain nothing */

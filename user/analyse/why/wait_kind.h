@@ -81,9 +81,9 @@ enum lock_kind {
 };
 
 /*
- * @names: kernel functions, the innermost first; NULL: a function without a name. @in_lock: an event
- * says that it waits for a lock of the kernel. That counts if the stack lacks the functions of
- * the scheduler: the kernel leaves them and those of locks out of offcpu-time.
+ * @names: kernel functions, the innermost first; NULL: a function without a name. @in_lock: an
+ * event says that it waits for a lock of the kernel. That counts if the stack lacks the functions
+ * of the scheduler: the kernel leaves them and those of locks out of offcpu-time.
  */
 enum wait_kind wait_kind__of(const char *const *names, size_t n, bool in_lock);
 /*

@@ -323,8 +323,8 @@ static int explain_seen(struct why *w, struct why_node *parent, uint32_t tid,
 }
 
 /*
- * What a waiting task did in a gap is unknown: the events of a run may be lost. Time on a CPU has its
- * own rule, see why_running__explain().
+ * What a waiting task did in a gap is unknown: the events of a run may be lost. Time on a CPU has
+ * its own rule, see why_running__explain().
  */
 static int explain_span(struct why *w, struct why_node *parent, uint32_t tid,
 			const struct task_line *l, const struct task_span *s, uint64_t from,

@@ -177,8 +177,8 @@ struct why_question {
 	char call[256];	     /* the system call that it is about: "open(...) = 3"; "": none */
 	char peer[WHY_PEER]; /* its other end: "10.0.0.1:80"; "": none, or unknown */
 	uint64_t call_from;  /* ns; when that call began; it ended at to */
-	char comm
-		[SCHED_COMM]; /* tid's name at the end, if it is newer than its last event; "": unknown */
+	/* tid's name at the end, if it is newer than its last event; "": unknown */
+	char comm[SCHED_COMM];
 	struct why_cgroup limits[WHY_LIMITS]; /* of tid's process */
 	char command[256], cgroup[WHY_PATH];  /* likewise; not always printable; "": unknown */
 	uint32_t culprit;		      /* process of the stored verdict's culprit; 0: none */

@@ -9,9 +9,9 @@
 
 /*
  * Ask about the first trigger of @manifest, using the dumps of its sessions. A dump that is not at
- * its recorded path is searched below @base, the folder that contains incidents/. The caller frees
- * *ret. -ENODATA: the incident has no subject, or the dumps cannot answer; otherwise errors of
- * why__add_file(). Message in @err.
+ * its recorded path is searched below @base, the directory that has incidents/. The caller
+ * frees *ret. -ENODATA: the incident has no subject, or the dumps cannot answer; otherwise errors
+ * of why__add_file(). Message in @err.
  */
 int why_incident__ask(const json_t *manifest, const char *base, struct err *err, struct why **ret);
 

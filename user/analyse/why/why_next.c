@@ -71,7 +71,7 @@ static int add_next_file(struct buf *b, const struct next_context *c)
 	unsigned int fd;
 	int skip = 0;
 
-	/* of frbpf run: what comes below its output folder */
+	/* of frbpf run: what comes below its output directory */
 	if (sscanf(path, "/proc/self/fd/%u/%n", &fd, &skip) == 1 && skip)
 		path += skip;
 	return escape__shell(b, path);

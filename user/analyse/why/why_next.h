@@ -5,7 +5,7 @@
 
 #include "analyse/why/why_verdict.h"
 
-/* Append it to @b, which is empty before: one printable line. @v is whole but for that. 0 or -ENOMEM. */
+/* Append it to @b, which is empty: one printable line. @v is whole but for that. 0 or -ENOMEM. */
 int why_next__add(struct buf *b, const struct why *w, const struct why_verdict *v);
 
 #endif

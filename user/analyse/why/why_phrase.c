@@ -43,7 +43,8 @@ static int add_place(struct buf *b, const struct why_key *k)
 		err = buf__add_str(b, " in ") ?: add_verdict_function(b, k->function);
 	if (!err && k->call && (!k->function || strcmp(k->call, k->function)))
 		err = buf__add_str(b, k->function ? " (" : " in ")
-			      ?: add_verdict_function(b, k->call) ?: buf__add_str(b, k->function ? ")" : "");
+			      ?: add_verdict_function(b, k->call)
+			      ?: buf__add_str(b, k->function ? ")" : "");
 	return err;
 }
 
@@ -139,7 +140,9 @@ int why_phrase__add_function(struct buf *b, const struct why_function *f)
 	int err = add_verdict_function(b, f->name);
 
 	if (!err && f->call && strcmp(f->call, f->name))
-		err = buf__add_str(b, " (") ?: add_verdict_function(b, f->call) ?: buf__add_str(b, ")");
+		err = buf__add_str(b, " (")
+			      ?: add_verdict_function(b, f->call)
+			      ?: buf__add_str(b, ")");
 	return err;
 }
 
@@ -150,7 +153,9 @@ static int add_ran(struct buf *b, const struct why *w, const struct why_node *n)
 
 	if (err || !best->samples)
 		return err ?: add_behalf(b, w, &n->key);
-	return buf__add_str(b, ", mostly in ") ?: why_phrase__add_function(b, best) ?: add_behalf(b, w, &n->key);
+	return buf__add_str(b, ", mostly in ")
+		       ?: why_phrase__add_function(b, best)
+		       ?: add_behalf(b, w, &n->key);
 }
 
 static int add_stopped(struct buf *b, const struct why *w, const struct why_key *k)

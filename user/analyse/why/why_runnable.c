@@ -374,9 +374,9 @@ static int explain_refilled(struct why *w, struct why_node *parent, uint32_t tid
 }
 
 /*
- * It was kept off a CPU that idled. That was no quota if none was refilled meanwhile. Otherwise it was
- * one if its cgroup is known to have used up its quota before, or if the task no longer waited beside
- * an idle CPU once a quota was refilled.
+ * It was kept off a CPU that idled. That was no quota if none was refilled meanwhile. Otherwise it
+ * was one if its cgroup is known to have used up its quota before, or if the task no longer waited
+ * beside an idle CPU once a quota was refilled.
  */
 static int explain_kept_off(struct why *w, struct why_node *parent, uint32_t tid,
 			    const struct task_span *s, uint64_t from, uint64_t to)
@@ -437,8 +437,8 @@ static int explain_runnable(struct why *w, struct why_node *parent, uint32_t tid
 }
 
 /*
- * No event tells when @s ended. Returns the time until which it surely lasted: the task was then seen
- * on a CPU, and came there after the previous task had left.
+ * No event tells when @s ended. Returns the time until which it surely lasted: the task was then
+ * seen on a CPU, and came there after the previous task had left.
  */
 static uint64_t runnable_until(const struct why *w, uint32_t tid, const struct task_span *s)
 {

@@ -266,6 +266,41 @@ static int set_behalf(json_t *o, const struct why *w, const struct why_key *k)
 	return k->sender ? set_member(o, "on_behalf_of", task_json(w, k->sender)) : 0;
 }
 
+static json_t *request_json(const struct why *w, const struct why_node *n)
+{
+	return json_pack("{s:I, s:o, s:I, s:I, s:I}", "dev", (json_int_t)n->dev, "disk",
+			 disk_json(w, n->dev), "sector", (json_int_t)n->sector, "queued_ns",
+			 (json_int_t)n->queued_ns, "device_ns", (json_int_t)n->device_ns);
+}
+
+/* A lock that an event names, and its owner */
+static int set_lock(json_t *o, const struct why *w, const struct why_key *k)
+{
+	return set_member(o, "lock", text_or_null(lock_kind__word(k->number)))
+		       ?: set_member(o, "owner", task_json(w, k->sender));
+}
+
+static int set_wait(json_t *o, const struct why *w, const struct why_node *n)
+{
+	const char *peer = why__peer_of(w, n);
+	const struct why_key *k = &n->key;
+	int err = set_member(o, "for", json_string(wait_kind__word(k->kind)))
+			  ?: set_member(o, "function", text_or_null(k->function))
+			  ?: set_member(o, "call", text_or_null(k->call))
+			  ?: set_member(o, "woken_by", json_string(wake_context__word(k->context)))
+			  ?: set_member(o, "waker", task_json(w, k->who))
+			  ?: set_member(o, "stopped_by",
+					task_json(w, k->kind == WAIT_STOPPED ? k->sender : 0));
+
+	if (!err && peer)
+		err = set_member(o, "peer", json_text(peer, WHY_PEER));
+	if (!err && k->number)
+		err = set_lock(o, w, k);
+	if (!err && n->dev)
+		err = set_member(o, "request", request_json(w, n));
+	return err;
+}
+
 /* Set the members that only nodes of this type have. */
 static int set_details(json_t *o, const struct why *w, const struct why_node *n)
 {
@@ -283,31 +318,15 @@ static int set_details(json_t *o, const struct why *w, const struct why_node *n)
 			       (k->cpu ? set_member(o, "queued_on", json_integer(k->cpu - 1))
 					  : 0);
 	case WHY_QUEUED:
-		return set_member(o, "behind", task_json(w, k->who)) ?: set_member(o, "prio", json_integer(k->prio)) ?:
+		return set_member(o, "behind", task_json(w, k->who)) ?:
+		       set_member(o, "prio", json_integer(k->prio)) ?:
 		       set_member(o, "cpu", json_integer(k->number)) ?:
 		       set_member(o, "idle_elsewhere_ns", json_integer(n->idle_ns)) ?:
 		       (k->soft ? set_member(o, "left_cpu", json_integer(k->soft - 1)) : 0) ?:
 		       (n->softirq ? set_member(o, "softirq", json_integer(n->softirq - 1)) : 0) ?:
 		       set_behalf(o, w, k);
 	case WHY_WAITED:
-		return set_member(o, "for", json_string(wait_kind__word(k->kind))) ?:
-		       set_member(o, "function", text_or_null(k->function)) ?:
-		       set_member(o, "call", text_or_null(k->call)) ?:
-		       set_member(o, "woken_by", json_string(wake_context__word(k->context))) ?:
-		       set_member(o, "waker", task_json(w, k->who)) ?:
-		       (why__peer_of(w, n) ? set_member(o, "peer", json_text(why__peer_of(w, n), WHY_PEER)) : 0) ?:
-		       set_member(o, "stopped_by",
-				  task_json(w, k->kind == WAIT_STOPPED ? k->sender : 0)) ?:
-		       (k->number ? set_member(o, "lock", text_or_null(lock_kind__word(k->number))) ?:
-					    set_member(o, "owner", task_json(w, k->sender))
-				  : 0) ?:
-		       (n->dev ? set_member(o, "request",
-				     json_pack("{s:I, s:o, s:I, s:I, s:I}", "dev", (json_int_t)n->dev,
-					       "disk", disk_json(w, n->dev), "sector",
-					       (json_int_t)n->sector, "queued_ns",
-					       (json_int_t)n->queued_ns, "device_ns",
-					       (json_int_t)n->device_ns))
-			       : 0);
+		return set_wait(o, w, n);
 	case WHY_RECLAIM:
 		return set_member(o, "of_cgroup", json_boolean(k->soft));
 	case WHY_SPUN:

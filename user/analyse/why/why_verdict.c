@@ -12,8 +12,8 @@
 #define LARGER_RING  "a larger ring would hold it, such as ring = {ring} in the session"
 
 /*
- * @record: what would have recorded it; @beyond instead, if the events of @kind were recorded. {ring}
- * is replaced, see why_missing__add_record().
+ * @record: what would have recorded it; @beyond instead, if the events of @kind were recorded.
+ * {ring} is replaced, see why_missing__add_record().
  */
 static const struct {
 	const char *word, *reason, *record;
@@ -49,7 +49,8 @@ static const struct {
 			    "waited for another reason",
 			    "see cpu.stat of the cgroup, and record -e timer:hrtimer_expire_entry "
 			    "of all tasks (-a)",
-			    "see cpu.stat of the cgroup: events do not tell whose quota was refilled",
+			    "see cpu.stat of the cgroup: events do not tell whose quota was "
+			    "refilled",
 			    SCHED_TIMER },
 	[MISSING_CPU] = { "cpu", "the task that ran on its CPU was not recorded",
 			  "record -e sched:sched_switch of all tasks (-a)" },
@@ -78,8 +79,8 @@ int why_missing__add(struct buf *b, const struct why *w, enum why_missing m)
 }
 
 /*
- * Seconds that a ring must hold: twice what was recorded since the interval began, or twice all that
- * was recorded, if that is more.
+ * Seconds that a ring must hold: twice what was recorded since the interval began, or twice all
+ * that was recorded, if that is more.
  */
 static uint64_t ring_seconds(const struct why *w)
 {
@@ -251,7 +252,8 @@ static int end_in_queue(struct why_verdict *v, const struct why *w, const struct
 				  most->key.number, q->tasks,
 				  q->alike > 1 ? "those named" : "the first of them", name,
 				  (int)(100 * (q->alike > 1 ? q->alike_ns : most->ns) / q->ns),
-				  most->idle_ns > most->ns / 2 ? ", while another CPU was idle" : "")
+				  most->idle_ns > most->ns / 2 ? ", while another CPU was idle"
+							       : "")
 		       ?: why_phrase__add_left(&v->text, most);
 }
 
