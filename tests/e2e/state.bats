@@ -68,7 +68,8 @@ first_cpu() {
 	grep -qE '^machine: CPUs [0-9]+ % busy, [0-9]+ % stolen, [0-9]+ tasks runnable.*, in [0-9.]+s$' <<<"$output" || fail "$output"
 	# at least the second of the trigger, if the others take as long
 	jq -e '(.time.monotonic_ns) as $t | .vitals | (.end_monotonic_ns | length) as $n | $n > 0 and .end_monotonic_ns[-1] >= $t and
-		([.[] | length] | all(. == $n)) and (.running | length == $n)' "$BASE/incidents/$name.json" ||
+		([del(.disks)[] | length] | all(. == $n)) and (.running | length == $n) and
+		(.disks | to_entries | all((.key | test("^[0-9]+:[0-9]+$")) and (.value | type == "string")))' "$BASE/incidents/$name.json" ||
 		fail "$(jq .vitals "$BASE/incidents/$name.json")"
 	[[ $output != *$'\e'* ]] || fail "an escape sequence: $output"
 	frbpf_stop >/dev/null
