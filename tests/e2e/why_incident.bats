@@ -259,6 +259,16 @@ kernel_names_of() { # DUMP [OPTION...]
 	done
 }
 
+# An incident that the recorder has explained before it was stopped: sets $name.
+record_explained() {
+	load_lock_rule
+	chrt -r 1 "$WORKLOADS/cause" lock-sleep >truth 3>&-
+	wait_for_incident "$BASE" 1
+	name=$(incidents "$BASE" | head -n 1)
+	wait_until 30 explained "$BASE/incidents/$name.json" || fail "$(cat "$BASE/output")"
+	frbpf_stop >/dev/null
+}
+
 # why fails, but tells what the manifest knows.
 expect_known() { # INCIDENT REASON
 	run -1 --separate-stderr frbpf why "$1"
@@ -272,12 +282,7 @@ expect_known() { # INCIDENT REASON
 @test "an incident without its dumps: why says what is known all the same" {
 	need_recording
 	need_btf
-	load_lock_rule
-	chrt -r 1 "$WORKLOADS/cause" lock-sleep >truth 3>&-
-	wait_for_incident "$BASE" 1
-	name=$(incidents "$BASE" | head -n 1)
-	wait_until 30 explained "$BASE/incidents/$name.json" || fail "$(cat "$BASE/output")"
-	frbpf_stop >/dev/null
+	record_explained
 	run -0 frbpf why "$name"
 	verdict=${lines[0]}
 	rm "$BASE"/session-*/perf.data."$name"
@@ -313,12 +318,7 @@ expect_known() { # INCIDENT REASON
 @test "an incident whose dump ends before the wait began: why says so, and what is known all the same" {
 	need_recording
 	need_btf
-	load_lock_rule
-	chrt -r 1 "$WORKLOADS/cause" lock-sleep >truth 3>&-
-	wait_for_incident "$BASE" 1
-	name=$(incidents "$BASE" | head -n 1)
-	wait_until 30 explained "$BASE/incidents/$name.json" || fail "$(cat "$BASE/output")"
-	frbpf_stop >/dev/null
+	record_explained
 	jq '.triggers[0].time.monotonic_ns += 100000000000' "$BASE/incidents/$name.json" >m && mv m "$BASE/incidents/$name.json"
 	expect_known "$name" "nothing was recorded in that interval: the recorded switches are from "
 }
