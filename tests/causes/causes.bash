@@ -4,25 +4,37 @@
 # What tests/e2e/why*.bats and scripts/bench/why share: causes of cause.c, recorded by perf, and what frbpf says of them.
 # $FRBPF and $WORKLOADS are set, and no CPU is idle: on some virtual machines perf writes no record of what happens there.
 
-# A cgroup with a CPU quota, if that can be had: $quota_group.
-make_quota_group() {
-	quota_group=
-	local dir=/sys/fs/cgroup
-	[[ -e $dir/cgroup.controllers ]] || dir=$dir/cpu
-	dir+=/frbpf-cause-$$
-	mkdir "$dir" 2>/dev/null || return 0
-	if { echo "10000 100000" >"$dir/cpu.max" || echo 10000 >"$dir/cpu.cfs_quota_us"; } 2>/dev/null; then
-		quota_group=$dir
-		# before everything else, up to its quota
-		{ echo 10000 >"$dir/cpu.weight" || echo 262144 >"$dir/cpu.shares"; } 2>/dev/null || true
-	else
-		rmdir "$dir"
+# set_weight DIRECTORY WEIGHT SHARES: the latter are those of version 1
+set_weight() {
+	{ echo "$2" >"$1/cpu.weight" || echo "$3" >"$1/cpu.shares"; } 2>/dev/null
+}
+
+# Cgroups, if they can be had, that come before everything else. $quota_group has a CPU quota; $weight_group has two children
+# of different weight, heavy and light.
+make_cpu_groups() {
+	quota_group= weight_group=
+	local root=/sys/fs/cgroup
+	[[ -e $root/cgroup.controllers ]] || root=$root/cpu
+	mkdir "$root/frbpf-cause-$$" 2>/dev/null || return 0
+	quota_group=$root/frbpf-cause-$$ weight_group=$root/frbpf-weight-$$
+	set_weight "$quota_group" 10000 262144
+	if ! { echo "10000 100000" >"$quota_group/cpu.max" || echo 10000 >"$quota_group/cpu.cfs_quota_us"; } 2>/dev/null; then
+		rmdir "$quota_group" && quota_group=
+	fi
+	mkdir "$weight_group"
+	echo +cpu 2>/dev/null >"$weight_group/cgroup.subtree_control" || true
+	mkdir "$weight_group"/{heavy,light}
+	if ! { set_weight "$weight_group" 10000 262144 && set_weight "$weight_group/heavy" 100 1024 &&
+		set_weight "$weight_group/light" 5 51; }; then
+		rmdir "$weight_group"/* "$weight_group" 2>/dev/null
+		weight_group=
 	fi
 }
 
-remove_quota_group() {
+remove_cpu_groups() {
 	[[ ! ${quota_group-} ]] || rmdir "$quota_group" 2>/dev/null || true
-	quota_group=
+	[[ ! ${weight_group-} ]] || rmdir "$weight_group"/{heavy,light} "$weight_group" 2>/dev/null || true
+	quota_group= weight_group=
 }
 
 # Runs a command while those processes rest that keep the CPUs from idling: $spinners, pids separated by blanks.
@@ -52,6 +64,7 @@ run_causes() { # NAME...
 			timeout -k 5 20 setsid -w sh -c 'echo -20 2>/dev/null >/proc/self/autogroup
 				exec nice -n -20 "$1" "$2"' - "$WORKLOADS/cause" "$name"
 			;;
+		cgroup-weight) CAUSE_GROUP=${weight_group-} timeout -k 5 20 "$WORKLOADS/cause" "$name" ;;
 		pinned) without_spinners timeout -k 5 20 chrt -r 1 "$WORKLOADS/cause" --ms 200 pinned ;;
 		*) timeout -k 5 20 chrt -r 1 "$WORKLOADS/cause" "$name" ;;
 		esac || cause_failed "$name" $?
@@ -70,7 +83,7 @@ record_causes() { # FILE TRUTH NAME...
 	timer=$(awk '$3 == "sched_cfs_period_timer" && $1 !~ /^0+$/ {print "0x" $1; exit}' /proc/kallsyms)
 	[[ ! $timer ]] || quota=(-e timer:hrtimer_expire_entry --filter "function == $timer")
 	export -f run_causes cause_failed without_spinners
-	export WORKLOADS quota_group spinners
+	export WORKLOADS quota_group weight_group spinners
 	timeout -k 5 120 perf record -q -k CLOCK_MONOTONIC -o "$file" -m 8M -a -g -e sched:sched_switch -e sched:sched_waking \
 		"${quota[@]}" -e sched:sched_wakeup -e sched:sched_wakeup_new -e sched:sched_migrate_task -e signal:signal_generate \
 		-e irq:irq_handler_entry -e irq:irq_handler_exit -e irq:softirq_entry -e irq:softirq_exit \

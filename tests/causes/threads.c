@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -218,6 +219,45 @@ static void many_equals(struct stage *s)
 static void weight(struct stage *s)
 {
 	behind_equals(s, 1, 15);
+}
+
+/* Join a child of the cgroup that the environment names. */
+static void join_cgroup(const char *child)
+{
+	const char *group = getenv("CAUSE_GROUP");
+	char path[256];
+	FILE *f;
+
+	if (!group || !*group)
+		not_here("no cgroup with a CPU controller");
+	snprintf(path, sizeof(path), "%s/%s/cgroup.procs", group, child);
+	f = fopen(path, "w");
+	if (!f || fprintf(f, "%d", getpid()) < 0 || fclose(f))
+		die(path);
+}
+
+static void *heavy(void *arg)
+{
+	join_cgroup("heavy");
+	return equal(arg);
+}
+
+/* Two processes with one priority, whose cgroups have different weights. */
+static void cgroup_weight(struct stage *s)
+{
+	pid_t pid;
+
+	join_cgroup("light");
+	pid = start_process(heavy, s);
+	wait_phase(s, 1);
+	s->culprit = s->culprits[0];
+	pin(s->cpu);
+	usleep(1000);
+	begin(s);
+	compute(s->ns / 8); /* more than a slice, which it may get at once */
+	end(s);
+	atomic_store(&s->stop, true);
+	join_process(pid);
 }
 
 /* ---- servers, processes, signals ---- */
@@ -527,6 +567,7 @@ const struct cause_case thread_cases[] = {
 	{ "pinned", "cpu", pinned },
 	{ "many-equals", "cpu-many", many_equals },
 	{ "weight", "cpu", weight },
+	{ "cgroup-weight", "cpu", cgroup_weight },
 	{ "server", "own-timer", one_server },
 	{ "two-servers", "own-timer", two_servers },
 	{ "child", "computed", child },

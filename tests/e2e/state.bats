@@ -20,7 +20,7 @@ teardown() {
 		wait "$subject" || true
 	fi
 	common_teardown
-	remove_quota_group
+	remove_cpu_groups
 }
 
 # A process with $1 in its command line that waits once for 50 ms, and then until the end of the test: $subject
@@ -43,7 +43,7 @@ first_cpu() {
 	need_btf
 	need_tracepoints
 	first_cpu
-	make_quota_group
+	make_cpu_groups
 	write_rules <<-'EOF2'
 		[rule-off]
 		when     = offcpu > 40ms

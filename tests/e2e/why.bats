@@ -125,7 +125,7 @@ softirqs_took_time() { # DUMP
 }
 
 need_quota() {
-	make_quota_group
+	make_cpu_groups
 	[[ $quota_group ]] || skip "no cgroup with a CPU controller"
 }
 

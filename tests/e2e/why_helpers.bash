@@ -10,7 +10,7 @@ setup() {
 
 teardown() {
 	end_suspect
-	remove_quota_group
+	remove_cpu_groups
 	common_teardown
 }
 

@@ -53,6 +53,9 @@ record_incident() { # NAME
 	[[ ${lines[0]} == "$verdict" && $stderr == *"requested by hand"*"$name" ]] || fail "$output$stderr"
 	run -0 frbpf ls --causes
 	[[ ${#lines[@]} == 1 && ${lines[0]} == *"1  lock: "* ]] || fail "$output"
+	# a path that does not exist is named
+	run -1 --separate-stderr frbpf why gone/perf.data
+	[[ $stderr == *"gone/perf.data: no such file or directory; no incident "* ]] || fail "$stderr"
 	# without the base that the manifest names
 	cp -r "$BASE" copy && mv "$BASE" gone && chmod -R a+rX . && chmod 0755 .
 	run -0 "$FRBPF" why "copy/incidents/$name.json"
@@ -198,6 +201,58 @@ culprit_is_known() { # MANIFEST
 	[[ $output == *"     who: bash/$suspect: $who"* ]] || fail "$output"
 }
 
+# copy_incident FROM TO FILTER: an incident of the stopped recorder with another manifest
+copy_incident() {
+	jq "$3" "$BASE/incidents/$1.json" >"$BASE/incidents/$2.json"
+}
+
+@test "ls --causes has one line for the same culprit and resource, and another one for others" {
+	need_recording
+	need_btf
+	record_explained
+	copy_incident "$name" 2001010101010101 '.why.culprit |= (.tid = 1 | .pid = 1)'
+	run -0 frbpf ls --causes
+	[[ ${#lines[@]} == 1 && ${lines[0]} == *"     2  lock: "* ]] || fail "$output"
+	copy_incident "$name" 2001010101010102 '.why.culprit.cgroup = "/another.service"'
+	copy_incident "$name" 2001010101010103 '.why.resource = "sdz (8:400)"'
+	copy_incident "$name" 2001010101010104 '.why.culprit.process = "another"'
+	frbpf ls --causes --json | jq -e --arg n "$name" 'map(.incidents) == [["2001010101010102"], ["2001010101010103"],
+		["2001010101010104"], ["2001010101010101", $n]]' || fail "$(frbpf ls --causes)"
+}
+
+@test "why says that the cgroup of a waiting task has a low weight" {
+	need_recording
+	need_btf
+	make_cpu_groups
+	[[ $weight_group ]] || skip "no cgroup with a CPU controller"
+	printf '[rule-late]\nwhen = runqlat > 20ms\nif = comm == "cause"\n' >"$RULES"
+	frbpf_load >/dev/null
+	CAUSE_GROUP=$weight_group "$WORKLOADS/cause" cgroup-weight >truth 3>&-
+	wait_for_incident "$BASE" 1
+	frbpf_stop >/dev/null
+	run -0 frbpf why "late:last"
+	[[ ${lines[0]} =~ "behind cause/$(jq '.culprits[0]' truth) (same priority; a cgroup of the waiting task has cpu."(weight 5|shares 51)")" ]] ||
+		fail "$output"
+}
+
+@test "where the program's file is missing, the stored verdict names its functions" {
+	need_recording
+	need_btf
+	cp "$WORKLOADS/cause" cause && WORKLOADS=$PWD
+	record_explained
+	run -0 frbpf why
+	verdict=${lines[0]}
+	[[ $verdict == *"waited for a futex in lock_sleep (futex)"* ]] || fail "$output"
+	mv cause another
+	run -0 frbpf why
+	same "first line" "${lines[0]}" "stored verdict: $verdict"
+	[[ ${lines[1]} == "Here some functions have no names"* && ${lines[2]} != *"in lock_sleep"* ]] || fail "$output"
+	# a newer version may know better
+	copy_incident "$name" 2001010101010101 '.frbpf = "1"'
+	run -0 frbpf why 2001010101010101
+	[[ $output != *stored* ]] || fail "$output"
+}
+
 has_kernel_symbols() { # MANIFEST
 	jq -e '.kernel_symbols | length > 10' "$1" >/dev/null
 }
@@ -243,7 +298,7 @@ kernel_names_of() { # DUMP [OPTION...]
 	jq 'del(.kernel_symbols)' "gone/incidents/$name.json" >"flat/$name.json"
 	run -0 without_kernel_names "$FRBPF" why "flat/$name.json"
 	same "first line" "${lines[0]}" "stored verdict: $verdict"
-	[[ ${lines[1]} == "Here the kernel's functions have no names"* && ${lines[2]} == *" % of "* ]] || fail "$output"
+	[[ ${lines[1]} == "Here some functions have no names"* && ${lines[2]} == *" % of "* ]] || fail "$output"
 	without_kernel_names "$FRBPF" why --json "flat/$name.json" |
 		jq -e --arg v "$verdict" '.stored.verdict == $v and .verdict != $v' || fail "no stored verdict as JSON"
 	run -0 "$FRBPF" why "flat/$name.json"

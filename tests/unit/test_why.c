@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Answers of why about waits and CPU time. Needs no root. */
 #include "analyse/why/why_text.h"
+#include "common/cleanup.h"
 #include "why_story.h"
 
 static void waits_beside_an_idle_cpu(struct why *w)
@@ -490,6 +491,35 @@ static void test_owner_of_spinlock(void **state)
 	}
 }
 
+/* A task spins for a lock, gets it, and soon sleeps for something else. */
+static void test_sleep_after_a_spin(void **state)
+{
+	static const struct {
+		enum lock_kind lock;
+		const char *says;
+	} rows[] = {
+		{ LOCK_SPINLOCK, "20ms waited, until woken by ?/2" },
+		{ LOCK_MUTEX, "20ms waited for a mutex of the kernel, which ?/3 held when the wait "
+			      "began, until woken by ?/2" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct why *w = story_begin();
+		struct sched_event *e;
+
+		switches(w, 9, 1, 0, SUBJECT, false);
+		e = happens(w, 10, SCHED_LOCK, 1, SUBJECT, OTHER);
+		e->arg = rows[i].lock;
+		e->prio = 60; /* us */
+		switches(w, 10, 1, SUBJECT, HOG, true);
+		happens(w, 30, SCHED_WAKING, 1, HOG, SUBJECT);
+		switches(w, 30, 1, HOG, SUBJECT, false);
+		asked(w, (struct why_question){ 0 }, 10, 30);
+		says(w, 0, rows[i].says);
+		why__free(w);
+	}
+}
+
 /* Equals share the CPU with a task that took more than each of them. */
 static void test_many_equals(void **state)
 {
@@ -522,6 +552,7 @@ int main(void)
 		cmocka_unit_test(test_beside_an_idle_cpu),
 		cmocka_unit_test(test_hidden_end),
 		cmocka_unit_test(test_many_equals),
+		cmocka_unit_test(test_sleep_after_a_spin),
 		cmocka_unit_test(test_since_the_last_wait),
 		cmocka_unit_test(test_after_a_move),
 		cmocka_unit_test(test_kept_off_an_idle_cpu),

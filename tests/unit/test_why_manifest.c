@@ -109,7 +109,23 @@ static void test_weight(void **state)
 	assert_int_equal(q.weight, 30);
 	q = question_of("{\"cgroup\": \"/w\", \"cpu\": [{\"cgroup\": \"/w\", \"shares\": 20}]}",
 			"{}");
-	assert_int_equal(q.weight, 0);
+	assert_int_equal(q.weight, 20);
+	w = story_computes();
+	switches(w, 10, 1, SUBJECT, HOG, false);
+	switches(w, 30, 1, HOG, SUBJECT, false);
+	asked(w, q, 10, 30);
+	says(w, 0,
+	     "20ms waited for CPU 1 behind ?/2 (same priority; a cgroup of the waiting task has "
+	     "cpu.shares 20)");
+	why__free(w);
+	q = question_of("{\"cgroup\": \"/w\", \"cpu\": [{\"cgroup\": \"/w\", \"shares\": 1024}]}",
+			"{}");
+	w = story_computes();
+	switches(w, 10, 1, SUBJECT, HOG, false);
+	switches(w, 30, 1, HOG, SUBJECT, false);
+	asked(w, q, 10, 30);
+	says(w, 0, "20ms waited for CPU 1 behind ?/2 (same priority)");
+	why__free(w);
 }
 
 /* What a manifest says about a call from 10 to 30 ms, with these values of its event */

@@ -7,18 +7,29 @@
 #include "cmd/incident_list.h"
 #include "cmd/json_fields.h"
 #include "common/buf.h"
+#include "common/cleanup.h"
 #include "common/log.h"
 #include "dump/base/base_scan.h"
 #include "rules/units.h"
 
 /* Groups incidents by the verdict of `frbpf why`: few lines for many dumps. */
 
-/* Incidents are grouped if rule, cause, culprit and chain of waits are equal. */
+/*
+ * Incidents are grouped if rule, cause, culprit and chain of waits are equal. The culprit is a
+ * name in a cgroup, as its ids differ each time, and the device or interrupt.
+ */
 static int cause_key(const json_t *why, const char *rule, struct buf *key)
 {
-	return buf__printf(key, "%s\n%s\n%s\n%s\n%s", rule, str(why, "cause"),
-			   str(json_object_get(why, "culprit"), "comm"), str(why, "chain"),
-			   str(why, "missing"));
+	static const char *const of_culprit[] = { "comm", "process", "cgroup" },
+				 *const of_why[] = { "cause", "chain", "missing", "resource" };
+	int err = buf__add_str(key, rule);
+
+	for (size_t i = 0; !err && i < ARRAY_SIZE(of_why); i++)
+		err = buf__printf(key, "\n%s", str(why, of_why[i]));
+	for (size_t i = 0; !err && i < ARRAY_SIZE(of_culprit); i++)
+		err = buf__printf(key, "\n%s",
+				  str(json_object_get(why, "culprit"), of_culprit[i]));
+	return err;
 }
 
 /* Add incident @i to its group in @groups, an object by key. 0 or -ENOMEM. */

@@ -15,6 +15,7 @@
 #include "cmd/show_trigger.h"
 #include "common/log.h"
 #include "common/printable.h"
+#include "common/version.h"
 #include "rules/units.h"
 
 #define STORED_LINES	4   /* what print_stored() takes of a screen, with a long verdict */
@@ -160,15 +161,22 @@ static void print_known(const struct why_options *o, json_t *manifest, const cha
 }
 
 /*
- * Where the kernel's functions have no names here: print the verdict in the manifest first, or add
- * it to @j.
+ * Does the verdict lack names that the recorder had? The functions of programs are read from their
+ * files, and another machine may have others, or none. A newer version may just know better.
  */
+static bool lacks_names(const struct why *w, const struct why_verdict *v, const json_t *manifest)
+{
+	return strcmp(str(stored_why(manifest), "verdict"), v->text.data) &&
+	       (why__lacks_kernel_names(w) || !strcmp(str(manifest, "frbpf"), frbpf_version));
+}
+
+/* Where functions have no names here: print the verdict in the manifest first, or add it to @j. */
 static void print_stored(const struct why *w, const struct why_verdict *v, json_t *manifest,
 			 struct why_screen *screen, json_t *j)
 {
 	json_t *stored = stored_why(manifest);
 
-	if (!stored || !why__lacks_kernel_names(w) || !strcmp(str(stored, "verdict"), v->text.data))
+	if (!stored || !lacks_names(w, v, manifest))
 		return;
 	if (j) {
 		json_object_set(j, "stored", stored);
@@ -176,7 +184,7 @@ static void print_stored(const struct why *w, const struct why_verdict *v, json_
 	}
 	cmd_make_printable(stored);
 	printf("stored verdict: %s\n", str(stored, "verdict"));
-	printf("Here the kernel's functions have no names, so that this remains:\n");
+	printf("Here some functions have no names, so that this remains:\n");
 	screen->lines -= screen->lines > STORED_LINES ? STORED_LINES : 0;
 }
 

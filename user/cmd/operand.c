@@ -125,7 +125,10 @@ int incident_operand__find(const struct location_hint *hint, const char *what,
 	if (what && is_file_operand(what) && ends_with(what, ".json"))
 		return find_manifest(what, err, ret);
 	code = location__find(hint, ret->base, err);
-	return code ?: find_in_base(what, def, err, ret);
+	code = code ?: find_in_base(what, def, err, ret);
+	if (code && what && strchr(what, '/') && access(what, F_OK))
+		err_prefix(err, code, "%s: no such file or directory; ", what);
+	return code;
 }
 
 void incident_operand__free(struct incident_operand *o)

@@ -6,6 +6,7 @@
 #include "analyse/prev_state.h"
 #include "analyse/why/sched_events.h"
 #include "analyse/why/sched_timeline.h"
+#include "analyse/why/wait_kind.h"
 #include "common/array.h"
 #include "common/clock.h"
 
@@ -354,8 +355,8 @@ static int feed_lock(struct sched_timeline *t, uint32_t i)
 	if (!l)
 		return -ENOMEM;
 	s = last_span(l);
-	l->lock = i + 1;
-	if (s && s->state == TASK_BLOCKED && e->time - s->from < LOCK_NS) {
+	l->lock = lock_kind__spins(e->arg) ? 0 : i + 1;
+	if (l->lock && s && s->state == TASK_BLOCKED && e->time - s->from < LOCK_NS) {
 		s->lock = i;
 		l->lock = 0;
 	}

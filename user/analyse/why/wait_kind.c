@@ -291,6 +291,11 @@ bool lock_kind__is_of_kernel(enum lock_kind k)
 	return k > LOCK_UNKNOWN && k < LOCK_FUTEX;
 }
 
+bool lock_kind__spins(enum lock_kind k)
+{
+	return k == LOCK_SPINLOCK || k == LOCK_RWLOCK_READ || k == LOCK_RWLOCK_WRITE;
+}
+
 bool wait_kind__is_for(enum wait_kind k, enum lock_kind lock)
 {
 	switch (lock) {

@@ -107,6 +107,8 @@ const char *lock_kind__text(enum lock_kind k);
 const char *lock_kind__word(enum lock_kind k);
 /* Mutexes, semaphores and spinlocks of the kernel; not file locks. */
 bool lock_kind__is_of_kernel(enum lock_kind k);
+/* Does a task only spin for it? Its event comes when the spin has ended. */
+bool lock_kind__spins(enum lock_kind k);
 /* Can a task that waits for @k wait for this lock? */
 bool wait_kind__is_for(enum wait_kind k, enum lock_kind lock);
 /* "by a timer" ... */

@@ -183,7 +183,9 @@ struct why_question {
 	char command[256], cgroup[WHY_PATH];  /* likewise; not always printable; "": unknown */
 	uint32_t culprit;		      /* process of the stored verdict's culprit; 0: none */
 	char culprit_command[256], culprit_cgroup[WHY_PATH]; /* of that process; likewise */
-	uint32_t weight; /* the least cpu.weight of its cgroups; 0: unknown */
+	/* the least cpu.weight of its cgroups, of version 1 the least cpu.shares; 0: unknown */
+	uint32_t weight;
+	bool weight_is_shares;
 	/*
 	 * CPU time of the machine in the seconds of the interval, and what a hypervisor took of it;
 	 * 0, 0: unknown

@@ -228,20 +228,24 @@ static void disks_of_vitals(json_t *disks, struct why_question *q)
 	}
 }
 
-/* The least cpu.weight of its cgroup and those above it; only version 2 has weights. */
-static uint32_t weight_of(const json_t *state)
+#define WEIGHT_MOST 262144 /* cpu.shares; cpu.weight has 10000 */
+
+/* The least weight of its cgroup and those above it. Version 1 calls it shares. */
+static void weight_of_state(const json_t *state, struct why_question *q)
 {
 	const json_t *level;
-	uint64_t least = 0;
 	size_t i;
 
+	q->weight = 0;
 	json_array_foreach (json_object_get(state, "cpu"), i, level) {
-		uint64_t weight = manifest_number(level, "weight");
+		uint64_t shares = manifest_number(level, "shares");
+		uint64_t weight = shares ?: manifest_number(level, "weight");
 
-		if (weight && weight <= 10000 && (!least || weight < least))
-			least = weight;
+		if (!weight || weight > WEIGHT_MOST || (q->weight && q->weight <= weight))
+			continue;
+		q->weight = weight;
+		q->weight_is_shares = shares;
 	}
-	return least;
 }
 
 /* What the recorder read about the culprit of its own verdict */
@@ -274,7 +278,7 @@ static void question_of_trigger(const json_t *manifest, const json_t *trigger,
 	snprintf(q->command, sizeof(q->command), "%s", text_of(state, "command") ?: "");
 	snprintf(q->cgroup, sizeof(q->cgroup), "%s", text_of(state, "cgroup") ?: "");
 	culprit_of_manifest(manifest, q);
-	q->weight = weight_of(state);
+	weight_of_state(state, q);
 	q->cpu_ns = q->stolen_ns = 0;
 	stolen_of_vitals(json_object_get(manifest, "vitals"), time > value ? time - value : 0, time,
 			 q);

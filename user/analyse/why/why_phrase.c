@@ -48,16 +48,21 @@ static int add_place(struct buf *b, const struct why_key *k)
 	return err;
 }
 
-/* The least cpu.weight of the cgroups of @tid if it is below the default; else 0 */
-static uint32_t own_weight(const struct why *w, uint32_t tid)
+/* Say that a cgroup of @tid has a weight below the default, if that is known. */
+static int add_low_weight(struct buf *b, const struct why *w, uint32_t tid)
 {
 	const struct why_question *q = why__question(w);
+	uint32_t normal = q->weight_is_shares ? 1024 : 100;
 
-	return tid == q->tid && q->weight < 100 ? q->weight : 0;
+	if (tid != q->tid || !q->weight || q->weight >= normal)
+		return 0;
+	return buf__printf(b, "; a cgroup of the waiting task has %s %u",
+			   q->weight_is_shares ? "cpu.shares" : "cpu.weight", q->weight);
 }
 
-/* Say why the other task ran first, as far as its priority shows. */
-static int add_rank(struct buf *b, int32_t of_who, int32_t of_task, uint32_t weight)
+/* Say why @who ran before @tid, as far as its priority shows. */
+static int add_rank(struct buf *b, const struct why *w, uint32_t tid, int32_t of_who,
+		    int32_t of_task)
 {
 	if (of_who < 0)
 		return buf__add_str(b, " (deadline class)");
@@ -71,11 +76,8 @@ static int add_rank(struct buf *b, int32_t of_who, int32_t of_task, uint32_t wei
 		return buf__printf(b, " (nice %d, before nice %d)", of_who - 120, of_task - 120);
 	if (of_who > of_task)
 		return buf__add_str(b, " (lower priority: the scheduler's choice)");
-	if (weight)
-		return buf__printf(
-			b, " (same priority; a cgroup of the waiting task has cpu.weight %u)",
-			weight);
-	return buf__add_str(b, " (same priority)");
+	return buf__add_str(b, " (same priority")
+		       ?: add_low_weight(b, w, tid) ?: buf__add_str(b, ")");
 }
 
 int why_phrase__add_left(struct buf *b, const struct why_node *n)
@@ -126,7 +128,7 @@ static int add_queued(struct buf *b, const struct why *w, const struct why_node 
 
 	err = buf__printf(b, "waited for CPU %u behind %s", n->key.number,
 			  why_phrase__name(w, n->key.who, name))
-		      ?: add_rank(b, n->key.prio, n->own_prio, own_weight(w, n->key.tid))
+		      ?: add_rank(b, w, n->key.tid, n->key.prio, n->own_prio)
 		      ?: add_behalf(b, w, &n->key);
 	if (!err && n->softirq)
 		err = buf__printf(b, ", for softirq %s", softirq_name(n->softirq - 1));
@@ -357,13 +359,17 @@ static int add_irq(struct buf *b, const struct why_key *k)
 	return buf__printf(b, "IRQ %u (%s)", k->number, make_printable(handler));
 }
 
+/* An IRQ or a softirq */
+static int add_interrupt_name(struct buf *b, const struct why_key *k)
+{
+	return k->soft ? buf__printf(b, "softirq %s", softirq_name(k->number)) : add_irq(b, k);
+}
+
 static int add_interrupt(struct buf *b, const struct why_key *k)
 {
 	int err = k->cpu ? buf__printf(b, "waited for CPU %u, which ", k->cpu - 1) : 0;
 
-	if (!err && !k->soft)
-		return buf__add_str(b, "was interrupted by ") ?: add_irq(b, k);
-	return err ?: buf__printf(b, "was interrupted by softirq %s", softirq_name(k->number));
+	return err ?: buf__add_str(b, "was interrupted by ") ?: add_interrupt_name(b, k);
 }
 
 int why_phrase__add(struct buf *b, const struct why *w, const struct why_node *n,
@@ -392,5 +398,20 @@ int why_phrase__add(struct buf *b, const struct why *w, const struct why_node *n
 		return add_waited(b, w, n, duration);
 	default:
 		return buf__add_str(b, "unknown: ") ?: why_missing__add(b, w, n->key.missing);
+	}
+}
+
+int why_phrase__add_resource(struct buf *b, const struct why *w, const struct why_node *n)
+{
+	switch (n->key.type) {
+	case WHY_INTERRUPTED:
+		return add_interrupt_name(b, &n->key);
+	case WHY_QUEUED:
+		return n->softirq ? buf__printf(b, "softirq %s", softirq_name(n->softirq - 1)) : 0;
+	case WHY_SERVED:
+	case WHY_HELD:
+		return add_device(b, w, n->key.number);
+	default:
+		return n->dev ? add_device(b, w, n->dev) : 0;
 	}
 }

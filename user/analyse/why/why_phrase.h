@@ -18,4 +18,10 @@ int why_phrase__add_left(struct buf *b, const struct why_node *n);
 int why_phrase__add(struct buf *b, const struct why *w, const struct why_node *n,
 		    why_duration_fn duration);
 
+/*
+ * Append the device, IRQ or softirq that took the time of @n: "loop0 (7:0)", "softirq net_rx". 0,
+ * also if it was none of them; or -ENOMEM.
+ */
+int why_phrase__add_resource(struct buf *b, const struct why *w, const struct why_node *n);
+
 #endif

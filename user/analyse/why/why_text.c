@@ -392,9 +392,11 @@ static json_t *culprit_json(const struct why_verdict *v)
 
 json_t *why_json__verdict(const struct why_verdict *v)
 {
-	return json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "verdict",
+	return json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "verdict",
 			 v->text.data, "cause", why_cause__word(v->cause), "culprit",
-			 culprit_json(v), "chain", v->chain.data, "next", v->next.data, "missing",
+			 culprit_json(v), "resource",
+			 v->resource.len ? json_string(v->resource.data) : json_null(), "chain",
+			 v->chain.data, "next", v->next.data, "missing",
 			 why_missing__word(v->missing), "ns", (json_int_t)v->ns, "of_ns",
 			 (json_int_t)v->of_ns, "unknown_ns", (json_int_t)v->unknown_ns, "stolen_ns",
 			 (json_int_t)v->stolen_ns, "cpu_ns", (json_int_t)v->cpu_ns);

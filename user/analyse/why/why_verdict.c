@@ -398,7 +398,7 @@ int why_verdict__make(struct why_verdict *v, const struct why *w, why_duration_f
 	}
 	buf__free(&v->text);
 	v->text = text;
-	return why_next__add(&v->next, w, v);
+	return why_next__add(&v->next, w, v) ?: why_phrase__add_resource(&v->resource, w, v->end);
 }
 
 void why_verdict__free(struct why_verdict *v)
@@ -406,5 +406,6 @@ void why_verdict__free(struct why_verdict *v)
 	buf__free(&v->text);
 	buf__free(&v->chain);
 	buf__free(&v->next);
+	buf__free(&v->resource);
 	*v = (struct why_verdict){ 0 };
 }

@@ -42,6 +42,8 @@ struct why_verdict {
 	char culprit_comm[SCHED_COMM];
 	/* printable; "": unknown */
 	char process[SCHED_COMM], command[256], cgroup[WHY_PATH];
+	/* what took the time, "loop0 (7:0)", "softirq net_rx"; "": nothing of that; owned */
+	struct buf resource;
 	uint64_t ns, of_ns, unknown_ns;
 	uint64_t stolen_ns, cpu_ns; /* as in the question */
 	enum why_missing missing;   /* for CAUSE_UNKNOWN: the reason */
