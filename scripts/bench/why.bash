@@ -35,3 +35,9 @@ why_daemon_start() { # OPTIONS
 why_daemon_stop() {
 	timeout -k 5 60 "$FRBPF" stop --base "$tmp/base" &>/dev/null
 }
+
+# json_right TABLE ROW RUNS RIGHT: a row of the file $BENCH_ROWS, see lib.bash; the ratio is the share of right answers
+json_right() {
+	[[ ! ${BENCH_ROWS-} ]] || jq -nc --arg bench "${0##*/}" --arg table "$1" --arg row "$2" --argjson n "$3" --argjson right "$4" \
+		'{$bench, $table, $row, $n, figure: "right", value: $right, reference: null, ratio: ($right / $n)}' >>"$BENCH_ROWS"
+}
