@@ -4,7 +4,7 @@
 
 #include "common/proc_file.h"
 #include "dump/state/cgroup_state.h"
-#include "sideband/proc_scan.h"
+#include "sideband/proc_maps.h"
 #include "fuzz_dir.h"
 
 static void read_maps(const uint8_t *data, size_t size)

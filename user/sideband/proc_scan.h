@@ -7,26 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/buf.h"
 #include "common/err.h"
 #include "symbols/task_model.h"
-
-/* ---- maps of one process ---- */
-
-struct proc_maps {	    /* { 0 } is an empty one; reusable */
-	struct task_map *v; /* owned; the names point into names */
-	size_t n, cap;
-	struct buf names, text;
-	bool data;     /* set by the caller: maps that are not executable, too */
-	bool no_query; /* the kernel lacks PROCMAP_QUERY (Linux 6.11) */
-};
-
-/*
- * Read the maps of the process whose directory in /proc is @dir. Build ids are set if the
- * kernel gives them. 0 or negative errno: -ESRCH and the like if the process is gone.
- */
-int proc_maps__read(struct proc_maps *p, int dir);
-void proc_maps__free(struct proc_maps *p);
 
 /* ---- kernel threads: since Linux 6.4, no record has the name of a new one ---- */
 
