@@ -11,8 +11,9 @@
 #include <pthread.h>
 
 #include "daemon/explainer.h"
-#include "daemon/incident_notes.h"
+#include "daemon/followed_log.h"
 #include "daemon/recorder.h"
+#include "daemon/suppressed_log.h"
 #include "examine/keeper.h"
 
 struct bring_up_opts {		   /* all of it is borrowed until bring_up__free() */

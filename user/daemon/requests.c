@@ -13,7 +13,6 @@
 #include "common/json_text.h"
 #include "common/printable.h"
 #include "daemon/daemon_core.h"
-#include "daemon/incident_notes.h"
 #include "daemon/recorder.h"
 #include "daemon/status_json.h"
 #include "rules/rules_files.h"

@@ -8,7 +8,7 @@
 #include "common/json_text.h"
 #include "common/proc_file.h"
 #include "common/version.h"
-#include "daemon/incident_notes.h"
+#include "daemon/suppressed_log.h"
 #include "daemon/overlay.h"
 #include "daemon/recorder.h"
 #include "daemon/retainer.h"

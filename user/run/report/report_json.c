@@ -8,7 +8,7 @@
 #include "common/clock.h"
 #include "common/printable.h"
 #include "common/version.h"
-#include "daemon/incident_notes.h"
+#include "daemon/suppressed_log.h"
 #include "rules/units.h"
 #include "run/report/report.h"
 

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * What manifests get after they were written.
- *
- * ---- counts of suppressed matches: how many, why, and after which incident ----
- */
-#ifndef FRBPF_DAEMON_INCIDENT_NOTES_H
-#define FRBPF_DAEMON_INCIDENT_NOTES_H
+/* Counts of suppressed matches: how many, why, and after which incident. */
+#ifndef FRBPF_DAEMON_SUPPRESSED_LOG_H
+#define FRBPF_DAEMON_SUPPRESSED_LOG_H
 
 #include <jansson.h>
 
@@ -37,26 +33,5 @@ uint64_t suppressed_log__step(struct suppressed_log *h);
 void suppressed_log__finish(struct suppressed_log *h);
 
 void suppressed_log__free(struct suppressed_log *h);
-
-/*
- * ---- ends of pending events ----
- *
- * They are followed after their incident: when one ends, the manifest gets the final value. For one
- * thread, except that the ends come in the thread that consumes triggers.
- */
-
-struct followed_log;
-
-/* All arguments are borrowed; from now on @d reports ends to it. NULL: out of memory. */
-struct followed_log *followed_log__new(const struct base_dir *base, struct recorder *r,
-				       struct detectors *d);
-
-/* Note @inc, whose manifest was just written, for the first time or again. */
-void followed_log__incident(struct followed_log *h, const struct incident *inc);
-/* Write the ends that have come. The recorder's descriptor is readable when there are some. */
-void followed_log__step(struct followed_log *h);
-
-/* The detectors must no longer be consumed. NULL is legal. */
-void followed_log__free(struct followed_log *h);
 
 #endif
