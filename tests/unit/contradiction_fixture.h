@@ -4,6 +4,7 @@
 #define FRBPF_TESTS_CONTRADICTION_FIXTURE_H
 
 #include "dump/window/contradiction.h"
+#include "dump/window/task_moves.h"
 
 /*
  * Compare the first trigger of @inc with @records of @session, as the session's thread does.

@@ -8,7 +8,7 @@
 #include "daemon/incident_pool.h"
 #include "dump/incident/stack_frames.h"
 #include "dump/incident/user_names.h"
-#include "dump/window/contradiction.h"
+#include "dump/window/task_moves.h"
 #include "rules/units.h"
 
 /*

@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "daemon/recorder_core.h"
 #include "dump/window/contradiction.h"
+#include "dump/window/task_moves.h"
 #include "rules/units.h"
 
 /* How long after a dump the kernel still works for it: journal, flushes of the disk. */

@@ -2,122 +2,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "common/format_field.h"
 #include "dump/window/contradiction.h"
 #include "dump/window/recorded_ends.h"
+#include "dump/window/task_moves.h"
 #include "perfdata/record.h"
-
-/*
- * ---- the last switches of each task in a window ----
- *
- * The last switch-out and the one before, the last sleep and wake-up. They suffice to judge a wait
- * that is reported after the window was written. About 100 bytes per task.
- */
-
-/* Switches of one task, ns; 0: not seen. */
-struct last_moves {
-	uint64_t before_out, out; /* the last switch-out and its previous switch, in or out */
-	uint64_t slept, woken;	  /* the last wake-up and the switch-out to sleep before it */
-};
-
-struct task_moves {
-	UT_hash_handle hh; /* by number */
-	uint64_t number;
-	uint32_t tid;	   /* 0: unknown yet */
-	uint64_t any;	   /* ns: last switch, in or out */
-	uint64_t to_sleep; /* ns: last switch-out to sleep, if it was not in since */
-	struct last_moves last;
-};
-
-/* NULL: out of memory. */
-static struct task_moves *task_moves__get(struct task_moves **moves, uint64_t number)
-{
-	struct task_moves *m;
-
-	HASH_FIND(hh, *moves, &number, sizeof(number), m);
-	if (m)
-		return m;
-	m = calloc(1, sizeof(*m));
-	if (!m)
-		return NULL;
-	m->number = number;
-	HASH_ADD(hh, *moves, number, sizeof(m->number), m);
-	if (!m->hh.tbl) {
-		free(m);
-		return NULL;
-	}
-	return m;
-}
-
-/*
- * Note that a task was switched out. @number: its number in events; @tid: in the sample. @sleeps:
- * it goes to sleep. 0 or -ENOMEM. *moves is NULL at first.
- */
-static int moves__add_out(struct task_moves **moves, uint64_t number, uint32_t tid, bool sleeps,
-			  uint64_t time)
-{
-	struct task_moves *m = number ? task_moves__get(moves, number) : NULL;
-
-	if (!m)
-		return number ? -ENOMEM : 0; /* the idle task */
-	m->tid = tid;
-	m->last.before_out = m->any;
-	m->last.out = m->any ? time : 0;
-	m->any = time;
-	m->to_sleep = sleeps ? time : 0;
-	return 0;
-}
-
-static int moves__add_in(struct task_moves **moves, uint64_t number, uint64_t time)
-{
-	struct task_moves *m = number ? task_moves__get(moves, number) : NULL;
-
-	if (!m)
-		return number ? -ENOMEM : 0;
-	m->any = time;
-	m->to_sleep = 0;
-	return 0;
-}
-
-static int moves__add_wakeup(struct task_moves **moves, uint64_t number, uint64_t time)
-{
-	struct task_moves *m = number ? task_moves__get(moves, number) : NULL;
-
-	if (!m)
-		return number ? -ENOMEM : 0;
-	if (m->to_sleep) {
-		m->last.slept = m->to_sleep;
-		m->last.woken = time;
-		m->to_sleep = 0;
-	}
-	return 0;
-}
-
-/* Get the switches of thread @tid. False: it was not switched out. */
-static bool moves__last(const struct task_moves *moves, uint32_t tid, struct last_moves *ret)
-{
-	for (const struct task_moves *m = moves; m; m = m->hh.next) {
-		if (m->tid == tid) {
-			*ret = m->last;
-			return true;
-		}
-	}
-	return false;
-}
-
-void moves__free(struct task_moves *moves)
-{
-	struct task_moves *m, *next;
-
-	HASH_ITER (hh, moves, m, next) {
-		HASH_DEL(moves, m);
-		free(m);
-	}
-}
-
-/* ---- waits and samples ---- */
 
 /*
  * Bits of prev_state below the kernel's TASK_REPORT_MAX, which marks a preempted task. They say how

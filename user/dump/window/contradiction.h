@@ -33,7 +33,4 @@ int contradiction__look(struct incident *inc, const struct session *s, struct pa
  */
 void contradiction__look_merged(struct incident *inc);
 
-struct task_moves; /* the switches that contradiction__look() has kept */
-void moves__free(struct task_moves *moves);
-
 #endif
