@@ -12,7 +12,8 @@
 #include <cmocka.h>
 
 #include "cmd/json_fields.h"
-#include "cmd/show_trigger.h"
+#include "cmd/next_session.h"
+#include "cmd/show_stacks.h"
 
 /* The session chosen for a trigger of @source, @when. */
 static const char *next(const char *source, const char *when)
