@@ -5,22 +5,21 @@
 
 #include "rates.bpf.h"
 
+static __always_inline bool cgroup_has_id(__u64 id, __u64 wanted)
+{
+	return id == wanted;
+}
+
 /* Is the cgroup (v2) at address @cgroup the one with @id, or below it? */
 __noinline int cgroup_below(__u64 cgroup, __u64 id)
 {
-	struct cgroup *cgrp = (struct cgroup *)cgroup;
-	__u32 i, level;
+	return cgroup_is_below(cgroup, cgroup_has_id, id);
+}
 
-	if (!bpf_core_type_exists(struct cgroup) || !cgrp)
-		return 0;
-	level = BPF_CORE_READ(cgrp, level);
-	for (i = 0; i < FRBPF_CGROUP_DEPTH; i++) {
-		if (i > level)
-			break;
-		if (cgroup_ancestor_id(cgrp, i) == id)
-			return 1;
-	}
-	return 0;
+static __always_inline bool is_in_scope_cgroup(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->cgroups) &&
+	       cgroup_below((__u64)BPF_CORE_READ(task, cgroups, dfl_cgrp), control.scope_cgroup);
 }
 
 /*
@@ -32,9 +31,7 @@ static __always_inline bool in_scope(struct task_struct *task)
 	if (control.scope == FRBPF_SCOPE_TASKS)
 		return bpf_task_storage_get(&scope, task, 0, 0);
 	if (control.scope == FRBPF_SCOPE_CGROUP)
-		return bpf_core_field_exists(task->cgroups) &&
-		       cgroup_below((__u64)BPF_CORE_READ(task, cgroups, dfl_cgrp),
-				    control.scope_cgroup);
+		return is_in_scope_cgroup(task);
 	return true;
 }
 
@@ -44,14 +41,10 @@ static __always_inline bool in_scope(struct task_struct *task)
  */
 static __always_inline bool address_in_scope(__u64 task)
 {
-	struct task_struct *t = (struct task_struct *)task;
-
 	if (control.scope == FRBPF_SCOPE_TASKS)
 		return bpf_map_lookup_elem(&scope_keys, &task);
 	if (control.scope == FRBPF_SCOPE_CGROUP)
-		return bpf_core_field_exists(t->cgroups) &&
-		       cgroup_below((__u64)BPF_CORE_READ(t, cgroups, dfl_cgrp),
-				    control.scope_cgroup);
+		return is_in_scope_cgroup((struct task_struct *)task);
 	return true;
 }
 

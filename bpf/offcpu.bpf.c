@@ -24,7 +24,6 @@ int BPF_PROG(oc_switch, bool preempt, struct task_struct *prev, struct task_stru
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct wait *wait;
-	struct match *m;
 
 	if (prev->pid) {
 		wait = wait_of(prev);
@@ -33,13 +32,6 @@ int BPF_PROG(oc_switch, bool preempt, struct task_struct *prev, struct task_stru
 			wait->state = task_state(prev, preempt);
 		}
 	}
-	if (!next->pid)
-		return 0;
-	wait = bpf_task_storage_get(&waits, next, 0, 0);
-	if (!wait || !wait->begin)
-		return 0;
-	m = wait_end(wait, next, now);
-	if (m)
-		rules_run_for(m, next, prev);
+	wait_end_at_switch(prev, next, now);
 	return 0;
 }

@@ -117,24 +117,15 @@ int BPF_PROG(ot_newtask, struct task_struct *task)
 	return 0;
 }
 
-/* Is one of @cgroups the cgroup at @addr, or above it? */
-__noinline int cgroup_wanted(__u64 addr)
+static __always_inline bool cgroup_is_listed(__u64 id, __u64 unused)
 {
-	struct cgroup *cgrp = (struct cgroup *)addr;
-	__u32 i, level;
-	__u64 id;
+	return bpf_map_lookup_elem(&cgroups, &id);
+}
 
-	if (!bpf_core_type_exists(struct cgroup) || !cgrp)
-		return 0;
-	level = BPF_CORE_READ(cgrp, level);
-	for (i = 0; i < FRBPF_CGROUP_DEPTH; i++) {
-		if (i > level)
-			break;
-		id = cgroup_ancestor_id(cgrp, i);
-		if (bpf_map_lookup_elem(&cgroups, &id))
-			return 1;
-	}
-	return 0;
+/* Is one of @cgroups the cgroup at address @cgroup, or above it? */
+__noinline int cgroup_wanted(__u64 cgroup)
+{
+	return cgroup_is_below(cgroup, cgroup_is_listed, 0);
 }
 
 static __always_inline bool task_wanted(struct task_struct *task)

@@ -47,18 +47,9 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(rq_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	__u64 now = bpf_ktime_get_ns();
-	struct wait *wait;
-	struct match *m;
 
 	if (prev->pid && task_is_runnable(prev, preempt))
 		wait_runnable(prev, now);
-	if (!next->pid) /* the idle task waits for nothing */
-		return 0;
-	wait = bpf_task_storage_get(&waits, next, 0, 0);
-	if (!wait || !wait->begin)
-		return 0;
-	m = wait_end(wait, next, now);
-	if (m)
-		rules_run_for(m, next, prev);
+	wait_end_at_switch(prev, next, now);
 	return 0;
 }

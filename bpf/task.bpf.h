@@ -27,6 +27,13 @@ static __always_inline __u64 task_switches(struct task_struct *task)
 	return task->nvcsw + task->nivcsw;
 }
 
+/* What @pid is called in its pid namespace at @level: 0 is the initial one. */
+static __always_inline struct upid *pid_at_level(struct pid *pid, __u32 level)
+{
+	return (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+	       level * bpf_core_type_size(struct upid);
+}
+
 /* The number of the struct pid at @addr in the pid namespace of the daemon; 0: outside of it. */
 __noinline __u32 pid_in_daemon_ns(__u64 addr)
 {
@@ -41,8 +48,7 @@ __noinline __u32 pid_in_daemon_ns(__u64 addr)
 	for (i = 0; i <= MAX_PID_NS_LEVEL; i++) {
 		if (i > level)
 			break;
-		upid = (void *)pid + bpf_core_field_offset(struct pid, numbers) +
-		       i * bpf_core_type_size(struct upid);
+		upid = pid_at_level(pid, i);
 		ns = BPF_CORE_READ(upid, ns);
 		inum = BPF_CORE_READ(ns, ns.inum);
 		if (inum == daemon_pidns)
@@ -55,8 +61,7 @@ __noinline __u32 pid_in_daemon_ns(__u64 addr)
 static __always_inline __u32 pid_ns_innermost(__u64 addr)
 {
 	struct pid *pid = (struct pid *)addr;
-	struct upid *upid = (void *)pid + bpf_core_field_offset(struct pid, numbers) +
-			    BPF_CORE_READ(pid, level) * bpf_core_type_size(struct upid);
+	struct upid *upid = pid_at_level(pid, BPF_CORE_READ(pid, level));
 
 	return BPF_CORE_READ(upid, ns, ns.inum);
 }
@@ -86,6 +91,28 @@ __noinline int cgroup_ids(__u64 cgroup, struct cgroup_ids *ids)
 	level = BPF_CORE_READ(cgrp, level);
 	for (i = 0; i < FRBPF_CGROUP_DEPTH; i++)
 		ids->level[i] = i <= level ? cgroup_ancestor_id(cgrp, i) : 0;
+	return 0;
+}
+
+/*
+ * Does @is_meant(id, @data) hold for the id of the cgroup (v2) at address @cgroup, or of one above
+ * it? Each caller is global (__noinline): the verifier walks the loop once.
+ */
+static __always_inline int cgroup_is_below(__u64 cgroup, bool (*is_meant)(__u64 id, __u64 data),
+					   __u64 data)
+{
+	struct cgroup *cgrp = (struct cgroup *)cgroup;
+	__u32 i, level;
+
+	if (!bpf_core_type_exists(struct cgroup) || !cgrp)
+		return 0;
+	level = BPF_CORE_READ(cgrp, level);
+	for (i = 0; i < FRBPF_CGROUP_DEPTH; i++) {
+		if (i > level)
+			break;
+		if (is_meant(cgroup_ancestor_id(cgrp, i), data))
+			return 1;
+	}
 	return 0;
 }
 

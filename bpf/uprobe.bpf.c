@@ -93,10 +93,7 @@ int up_hit(struct pt_regs *ctx)
 
 	if (arg < N_ARGS && !prefilter_takes_arg(bank, read_arg(ctx, arg)))
 		return 0;
-	if (!prefilter_takes_current(bank) || !current_in_scope() || prefilter_suppresses(bank))
-		return 0;
-	s.self = is_own_task();
-	m = user_match(&s);
+	m = user_match_begin_hit(&s);
 	if (!m)
 		return 0;
 	m->source = FRBPF_SOURCE_UPROBE;

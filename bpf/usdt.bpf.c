@@ -38,10 +38,7 @@ int ud_hit(struct pt_regs *ctx)
 		return 0;
 	if (asked < FRBPF_MAX_ARGS && !prefilter_takes_arg(bank, place_arg(ctx, place, asked)))
 		return 0;
-	if (!prefilter_takes_current(bank) || !current_in_scope() || prefilter_suppresses(bank))
-		return 0;
-	s.self = is_own_task();
-	m = user_match(&s);
+	m = user_match_begin_hit(&s);
 	if (!m)
 		return 0;
 	m->source = FRBPF_SOURCE_USDT;

@@ -129,6 +129,16 @@ static __always_inline struct match *user_match_begin(struct measured *s)
 	return user_match(s);
 }
 
+/* The same for a hit, which the prefilter may refuse. */
+static __always_inline struct match *user_match_begin_hit(struct measured *s)
+{
+	if (!prefilter_takes_current(s->bank) || !current_in_scope() ||
+	    prefilter_suppresses(s->bank))
+		return NULL;
+	s->self = is_own_task();
+	return user_match(s);
+}
+
 static __always_inline void user_match_run(struct match *m)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

@@ -141,4 +141,21 @@ static __always_inline struct match *wait_end(struct wait *wait, struct task_str
 	return m;
 }
 
+/* End the wait of @next, if it has one, at the switch from @prev to it. */
+static __always_inline void wait_end_at_switch(struct task_struct *prev, struct task_struct *next,
+					       __u64 now)
+{
+	struct wait *wait;
+	struct match *m;
+
+	if (!next->pid) /* the idle task waits for nothing */
+		return;
+	wait = bpf_task_storage_get(&waits, next, 0, 0);
+	if (!wait || !wait->begin)
+		return;
+	m = wait_end(wait, next, now);
+	if (m)
+		rules_run_for(m, next, prev);
+}
+
 #endif
