@@ -15,8 +15,8 @@ setup_file() {
 	local image source=$BATS_TEST_DIRNAME/../workloads/image.c
 	command -v cc >/dev/null || return 0
 	for image in alpha beta gamma; do
-		cc -O2 -g "-DIMAGE=$image" -Wl,--build-id "$source" -o "$IMAGES/$image"
-		cc -O2 -g "-DIMAGE=lib_$image" -DLIBRARY -shared -fPIC -Wl,--build-id "$source" \
+		cc -O2 -g -D_GNU_SOURCE "-DIMAGE=$image" -Wl,--build-id "$source" -o "$IMAGES/$image"
+		cc -O2 -g -D_GNU_SOURCE "-DIMAGE=lib_$image" -DLIBRARY -shared -fPIC -Wl,--build-id "$source" \
 			-o "$IMAGES/lib$image.so"
 	done
 }

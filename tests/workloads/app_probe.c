@@ -7,18 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../../configs/include/frbpf.h"
-
-static long now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000L + ts.tv_nsec;
-}
+#include "workload.h"
 
 static void await(const char *file)
 {
@@ -38,6 +30,6 @@ int main(int argc, char **argv)
 		FRBPF_TRIGGER(constant, 812000000UL);
 	}
 	printf("{\"pid\": %d, \"begin_ns\": %ld, \"end_ns\": %ld}\n", (int)getpid(), begin,
-	       now_ns());
+	       (long)now_ns());
 	return 0;
 }

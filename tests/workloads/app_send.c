@@ -16,8 +16,9 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "workload.h"
 
 #define FDS_MAX 253
 
@@ -28,14 +29,6 @@ static long times = 1, n_fds, sent, refused;
 static uint64_t longest, first, end;
 static int other_error;
 static const char *until;
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
 
 static void put_fds(struct msghdr *msg, void *room, size_t size)
 {

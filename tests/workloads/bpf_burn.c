@@ -19,17 +19,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "workload.h"
+
 #define LOOPS 5000
 
 static int bpf(int cmd, union bpf_attr *attr)
 {
 	return syscall(SYS_bpf, cmd, attr, sizeof(*attr));
-}
-
-static int fail(const char *what)
-{
-	fprintf(stderr, "bpf_burn: %s: %s\n", what, strerror(errno));
-	return 1;
 }
 
 static int load(bool xdp)
@@ -68,12 +64,12 @@ int main(int argc, char **argv)
 	}
 	fd = load(xdp);
 	if (fd < 0)
-		return fail("load");
+		die("load", errno);
 	attr.info.bpf_fd = fd;
 	attr.info.info_len = sizeof(info);
 	attr.info.info = (uintptr_t)&info;
 	if (bpf(BPF_OBJ_GET_INFO_BY_FD, &attr))
-		return fail("info");
+		die("info", errno);
 	end = clock() + atof(argv[argc - 1]) * CLOCKS_PER_SEC;
 	while (clock() < end) {
 		attr = (union bpf_attr){
@@ -83,7 +79,7 @@ int main(int argc, char **argv)
 			.test.repeat = xdp ? 100000 : 1000,
 		};
 		if (bpf(BPF_PROG_TEST_RUN, &attr))
-			return fail("run");
+			die("run", errno);
 	}
 	close(fd);
 	printf("{\"pid\":%d,\"tid\":%d,\"id\":%u,\"tag\":\"", getpid(), getpid(), info.id);

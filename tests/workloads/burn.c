@@ -13,12 +13,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#define MAX_THREADS  256
-#define NSEC_PER_SEC 1000000000ULL
+#include "workload.h"
+
+#define MAX_THREADS 256
 
 /* no inlining and no tail calls: every level keeps its frame */
 #define FRAME	__attribute__((noinline, noclone))
@@ -29,14 +28,6 @@ struct burner {
 	uint64_t end; /* ns */
 	uint64_t rounds;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
 
 static FRAME uint64_t burn_inner(uint64_t sum)
 {
@@ -119,10 +110,8 @@ int main(int argc, char **argv)
 
 		burners[i].end = begin + (uint64_t)(seconds * NSEC_PER_SEC);
 		err = pthread_create(&burners[i].thread, NULL, burner_main, &burners[i]);
-		if (err) {
-			fprintf(stderr, "burn: pthread_create: %s\n", strerror(err));
-			return 1;
-		}
+		if (err)
+			die("pthread_create", err);
 	}
 	for (int i = 0; i < threads; i++) {
 		pthread_join(burners[i].thread, NULL);

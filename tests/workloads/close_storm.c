@@ -11,21 +11,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
-#define THREADS_MAX  16
-#define NSEC_PER_SEC 1000000000ULL
+#include "workload.h"
+
+#define THREADS_MAX 16
 
 static volatile int stop;
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
 
 static void *closer(void *unused __attribute__((unused)))
 {

@@ -8,7 +8,6 @@
  * are rare) and then sleeps so long that it takes PERCENT (30) of its CPU on average. One time in
  * eight all of them begin at once, as when a whole machine stands still. Runs until it is killed.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <pthread.h>
 #include <sched.h>
@@ -16,11 +15,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "workload.h"
+
 #define NSEC_PER_MSEC 1000000ULL
-#define NSEC_PER_SEC  1000000000ULL
 #define TOGETHER      8			 /* one burst in so many is on all CPUs */
 #define SLOT_NS	      (NSEC_PER_SEC / 4) /* and begins at a multiple of this */
 
@@ -33,22 +32,6 @@ struct thief {
 	int cpu;
 	uint64_t random;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
-
-static void sleep_until(uint64_t ns)
-{
-	struct timespec ts = { .tv_sec = ns / NSEC_PER_SEC, .tv_nsec = ns % NSEC_PER_SEC };
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
-		;
-}
 
 /* xorshift64*, by S. Vigna */
 static double random_share(struct thief *t)

@@ -14,19 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static uint64_t now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
-
-static int die(const char *what)
-{
-	fprintf(stderr, "direct_io: %s: %s\n", what, strerror(errno));
-	return 1;
-}
+#include "workload.h"
 
 int main(int argc, char **argv)
 {
@@ -44,22 +32,22 @@ int main(int argc, char **argv)
 	prctl(PR_SET_NAME, "frbpf-io");
 	fd = open(argv[1], O_RDWR | O_CLOEXEC | (strcmp(op, "fsync") ? O_DIRECT : 0));
 	if (fd < 0)
-		return die(argv[1]);
+		die(argv[1], errno);
 	if (posix_memalign(&buf, 4096, size))
-		return die("no memory");
+		die("no memory", errno);
 	memset(buf, 0x5a, size);
 	if (strcmp(op, "fsync") == 0 && pwrite(fd, buf, size, offset) != (ssize_t)size)
-		return die("write");
-	begin = now();
+		die("write", errno);
+	begin = now_ns();
 	if (strcmp(op, "fsync") == 0)
 		n = fsync(fd) ? -1 : (ssize_t)size;
 	else if (strcmp(op, "read") == 0)
 		n = pread(fd, buf, size, offset);
 	else
 		n = pwrite(fd, buf, size, offset);
-	end = now();
+	end = now_ns();
 	if (n != (ssize_t)size)
-		return die(op);
+		die(op, errno);
 	printf("%d %llu %llu\n", getpid(), (unsigned long long)begin, (unsigned long long)end);
 	return 0;
 }

@@ -13,12 +13,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#define MAX_THREADS  64
-#define NSEC_PER_SEC 1000000000ULL
+#include "workload.h"
+
+#define MAX_THREADS 64
 
 extern char **environ;
 
@@ -28,22 +27,6 @@ static struct {
 	double rate;
 	atomic_ulong n;
 } storm;
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
-
-static void sleep_until(uint64_t time)
-{
-	struct timespec ts = { time / NSEC_PER_SEC, time % NSEC_PER_SEC };
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL))
-		;
-}
 
 static void *spawner(void *arg)
 {
@@ -59,10 +42,8 @@ static void *spawner(void *arg)
 		if (due > now_ns() + 1000000)
 			sleep_until(due);
 		err = posix_spawn(&pid, storm.program, NULL, NULL, argv, environ);
-		if (err) {
-			fprintf(stderr, "fork_storm: %s: %s\n", storm.program, strerror(err));
-			exit(1);
-		}
+		if (err)
+			die(storm.program, err);
 	}
 	atomic_fetch_sub(&storm.n, 1); /* the one that was not started */
 	return arg;

@@ -12,10 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "ran.h"
+#include "workload.h"
 
 #ifndef IMAGE
 #define IMAGE image
@@ -23,16 +23,6 @@
 #define PASTE(a, b)  a##b
 #define PASTE2(a, b) PASTE(a, b)
 #define BURN	     PASTE2(burn_, IMAGE)
-
-#define NSEC_PER_SEC 1000000000ULL
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
 
 void BURN(uint64_t ns);
 __attribute__((noinline, noclone)) void BURN(uint64_t ns)

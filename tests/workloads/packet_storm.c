@@ -15,11 +15,12 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "workload.h"
 
 #define LOOPS 150000 /* the verifier walks through each */
 
@@ -28,12 +29,6 @@ static volatile sig_atomic_t over;
 static void stop(int number)
 {
 	over = number;
-}
-
-static int fail(const char *what)
-{
-	fprintf(stderr, "packet_storm: %s: %s\n", what, strerror(errno));
-	return 1;
 }
 
 static int load(void)
@@ -72,12 +67,12 @@ int main(int argc, char **argv __attribute__((unused)))
 		return 2;
 	}
 	if (prog < 0)
-		return fail("load");
+		die("load", errno);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&to, len) ||
 	    getsockname(fd, (struct sockaddr *)&to, &len))
-		return fail("socket");
+		die("socket", errno);
 	if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_BPF, &prog, sizeof(prog)))
-		return fail("filter");
+		die("filter", errno);
 	CPU_ZERO(&first);
 	CPU_SET(0, &first);
 	sched_setaffinity(0, sizeof(first), &first); /* one CPU takes them all */

@@ -17,14 +17,12 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#define NSEC_PER_SEC 1000000000ULL
+#include "workload.h"
 
 struct player {
 	pthread_t thread;
@@ -34,20 +32,6 @@ struct player {
 	uint64_t begin, end; /* ns */
 	long switches;
 };
-
-static void die(const char *what, int err)
-{
-	fprintf(stderr, "pingpong: %s: %s\n", what, strerror(err));
-	exit(1);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
 
 /*
  * Get the number of switches away from this thread, and the time, with no switch between the two

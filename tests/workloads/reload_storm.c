@@ -14,22 +14,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
-
-static void die(const char *what)
-{
-	fprintf(stderr, "reload_storm: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
+#include "workload.h"
 
 static int connect_to(const char *path)
 {
@@ -37,10 +24,10 @@ static int connect_to(const char *path)
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
 	if (fd < 0)
-		die("socket");
+		die("socket", errno);
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
 	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
-		die(path);
+		die(path, errno);
 	return fd;
 }
 

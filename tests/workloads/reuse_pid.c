@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "workload.h"
+
 /* *pid 0: the kernel chooses. */
 static void run(char **argv, pid_t *pid)
 {
@@ -33,10 +35,8 @@ static void run(char **argv, pid_t *pid)
 		execv(argv[0], argv);
 		_exit(127);
 	}
-	if (got < 0) {
-		fprintf(stderr, "reuse_pid: clone3: %s\n", strerror(errno));
-		exit(1);
-	}
+	if (got < 0)
+		die("clone3", errno);
 	if (waitpid(got, &status, 0) != got || status) {
 		fprintf(stderr, "reuse_pid: %s failed\n", argv[0]);
 		exit(1);

@@ -31,9 +31,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define COMM_MAX     15
-#define NORMAL_HOGS  4
-#define NSEC_PER_SEC 1000000000ULL
+#include "workload.h"
+
+#define COMM_MAX    15
+#define NORMAL_HOGS 4
 
 struct spike {
 	uint64_t ms;
@@ -45,20 +46,6 @@ struct spike {
 	uint64_t hold_until; /* the other hogs spin until then; 0: not known yet; atomic */
 	uint64_t begin, end; /* of the wait; begin is the hog's, end the victim's */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
-
-static void die(const char *what, int err)
-{
-	fprintf(stderr, "runq_spike: %s: %s\n", what, strerror(err));
-	exit(1);
-}
 
 static void pin(int cpu)
 {

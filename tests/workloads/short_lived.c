@@ -15,25 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "ran.h"
+#include "workload.h"
 
-#define SPIN_ARG     "--spin-and-exit"
-#define SPIN_NS	     5000000
-#define MAX_COUNT    10000
-#define NSEC_PER_SEC 1000000000ULL
+#define SPIN_ARG  "--spin-and-exit"
+#define SPIN_NS	  5000000
+#define MAX_COUNT 10000
 
 extern char **environ;
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
 
 __attribute__((noinline, noclone)) static uint64_t short_lived_spin(uint64_t ns)
 {
@@ -58,10 +49,8 @@ static pid_t spawn_one(void)
 
 	self[len > 0 ? len : 0] = '\0';
 	err = posix_spawn(&pid, self, NULL, NULL, child_argv, environ);
-	if (err) {
-		fprintf(stderr, "short_lived: posix_spawn: %s\n", strerror(err));
-		exit(1);
-	}
+	if (err)
+		die("posix_spawn", err);
 	if (waitpid(pid, &status, 0) != pid || status) {
 		fprintf(stderr, "short_lived: child %d failed\n", pid);
 		exit(1);

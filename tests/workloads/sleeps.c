@@ -11,18 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
+#include "workload.h"
 
 static inline __attribute__((always_inline)) uint64_t sleep_ms(long ms)
 {
 	struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
-	uint64_t begun = now();
+	uint64_t begun = now_ns();
 	long ret = SYS_nanosleep;
 
 #if defined(__x86_64__)
@@ -32,7 +26,7 @@ static inline __attribute__((always_inline)) uint64_t sleep_ms(long ms)
 #endif
 	if (ret)
 		abort();
-	return now() - begun;
+	return now_ns() - begun;
 }
 
 __attribute__((noinline)) uint64_t long_sleep(long ms)

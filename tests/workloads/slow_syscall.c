@@ -24,11 +24,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define COMM_MAX     15
-#define MAX_THREADS  256
-#define NSEC_PER_SEC 1000000000ULL
-#define FSYNC_FIRST  (8UL << 20)
-#define FSYNC_MAX    (2UL << 30) /* dirty bytes, of one call */
+#include "workload.h"
+
+#define COMM_MAX    15
+#define MAX_THREADS 256
+#define FSYNC_FIRST (8UL << 20)
+#define FSYNC_MAX   (2UL << 30) /* dirty bytes, of one call */
 
 struct span_ns {
 	uint64_t begin, end;
@@ -47,20 +48,6 @@ struct call {
 	const char *name;
 	bool (*run)(const struct args *a, struct span_ns *ret);
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
-
-static void die(const char *what, int err)
-{
-	fprintf(stderr, "slow_syscall: %s: %s\n", what, strerror(err));
-	exit(1);
-}
 
 static struct timespec duration(uint64_t ms)
 {

@@ -21,15 +21,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "workload.h"
+
 static int bpf(int cmd, union bpf_attr *attr)
 {
 	return syscall(SYS_bpf, cmd, attr, sizeof(*attr));
-}
-
-static int fail(const char *what)
-{
-	fprintf(stderr, "take_events: %s: %s\n", what, strerror(errno));
-	return 1;
 }
 
 static int load(void)
@@ -63,15 +59,15 @@ int main(int argc, char **argv)
 	attr.config = strtoul(argv[1], NULL, 10);
 	program = load();
 	if (program < 0)
-		return fail("load");
+		die("load", errno);
 	event = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 	if (event < 0 || ioctl(event, PERF_EVENT_IOC_SET_BPF, program))
-		return fail("attach");
+		die("attach", errno);
 	ask.info.bpf_fd = program;
 	ask.info.info_len = sizeof(info);
 	ask.info.info = (uintptr_t)&info;
 	if (bpf(BPF_OBJ_GET_INFO_BY_FD, &ask))
-		return fail("info");
+		die("info", errno);
 	printf("{\"pid\":%d,\"id\":%u}\n", getpid(), info.id);
 	fflush(stdout);
 	for (;;)

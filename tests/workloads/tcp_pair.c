@@ -17,11 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static void die(const char *what)
-{
-	perror(what);
-	exit(1);
-}
+#include "workload.h"
 
 static void say(const char *what)
 {
@@ -42,7 +38,7 @@ static int new_socket(void)
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
-		die("socket");
+		die("socket", errno);
 	return fd;
 }
 
@@ -53,12 +49,12 @@ static int listen_to(const struct sockaddr_in *addr, int n)
 
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) || listen(fd, n))
-		die("listen");
+		die("listen", errno);
 	say("listening");
 	while (n--) {
 		peer = accept(fd, NULL, NULL);
 		if (peer < 0)
-			die("accept");
+			die("accept", errno);
 	}
 	while (read(peer, buf, sizeof(buf)) > 0)
 		;
@@ -70,17 +66,17 @@ static int send_bytes(const struct sockaddr_in *addr, int n)
 	int *fds = calloc(n, sizeof(*fds));
 
 	if (!fds)
-		die("calloc");
+		die("calloc", errno);
 	for (int i = 0; i < n; i++) {
 		fds[i] = new_socket();
 		if (connect(fds[i], (const struct sockaddr *)addr, sizeof(*addr)))
-			die("connect");
+			die("connect", errno);
 	}
 	say("connected");
 	wait_for_line();
 	for (int i = 0; i < n; i++) {
 		if (write(fds[i], "0123456789", 10) != 10)
-			die("write");
+			die("write", errno);
 	}
 	say("sent");
 	wait_for_line();

@@ -32,8 +32,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NSEC_PER_SEC 1000000000ULL
-#define WATCHED	     __attribute__((noinline, noclone, used))
+#include "workload.h"
+
+#define WATCHED __attribute__((noinline, noclone, used))
 
 /* Like sys/sdt.h of SystemTap; with a semaphore that counts watchers. */
 #if defined(__x86_64__)
@@ -74,14 +75,6 @@ struct args {
 };
 
 static jmp_buf way_out;
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
 
 static void sleep_ms(int ms)
 {
