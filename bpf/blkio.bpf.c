@@ -220,7 +220,7 @@ static __always_inline __u64 completed_begin(const struct request *rq, const str
 }
 
 /* A part has completed, and the request continues. */
-static __always_inline void add_part(struct flight_data *p, struct request *rq, __u32 bytes)
+static __always_inline void flight_add_part(struct flight_data *p, struct request *rq, __u32 bytes)
 {
 	if (!p->done)
 		p->sector = rq->__sector;
@@ -239,7 +239,7 @@ int BPF_PROG(io_complete, struct request *rq, int error, unsigned int bytes)
 		return 0;
 	p = &f->data;
 	if (bytes < rq->__data_len || (!of_device && rq->rq_flags & rqf_flush_seq)) {
-		add_part(p, rq, bytes);
+		flight_add_part(p, rq, bytes);
 		return 0;
 	}
 	now = bpf_ktime_get_ns();

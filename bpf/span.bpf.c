@@ -80,7 +80,7 @@ static __always_inline void save_args(struct flight_data *data, const struct hit
 }
 
 /* The time of the start at @depth. */
-static __always_inline __u64 *span_begin(struct flight *f, __u32 depth)
+static __always_inline __u64 *span_begun_at(struct flight *f, __u32 depth)
 {
 	/* the compiler may know that it is in bounds, the verifier of 6.1 does not */
 	barrier_var(depth);
@@ -118,7 +118,7 @@ static __always_inline void begin_span(const struct hit_args *args)
 	if (nested) {
 		depth = flight_is_old(f, now) ? 0 : f->depth;
 		if (depth < FRBPF_SPAN_DEPTH)
-			*span_begin(f, depth) = now;
+			*span_begun_at(f, depth) = now;
 	} else {
 		save_args(&f->data, args);
 	}
@@ -169,7 +169,7 @@ static __always_inline __s64 span_value(struct flight *f, __u64 now)
 		return -1;
 	if (!nested)
 		return now - f->last;
-	return depth < FRBPF_SPAN_DEPTH ? (__s64)(now - *span_begin(f, depth)) : -1;
+	return depth < FRBPF_SPAN_DEPTH ? (__s64)(now - *span_begun_at(f, depth)) : -1;
 }
 
 static __always_inline void check_span(struct hit *hit)
@@ -272,6 +272,6 @@ static void due_match(const struct due *due, struct match *m, __u64 sp)
 	m->id = span_id(f, depth);
 	if (!load_args(m, &f->data, look.bank & 1))
 		return;
-	if ((nested ? *span_begin(f, depth) : *(volatile __u64 *)&f->last) == due->begin)
+	if ((nested ? *span_begun_at(f, depth) : *(volatile __u64 *)&f->last) == due->begin)
 		due_run(m, due, &f->seen);
 }

@@ -66,7 +66,7 @@ static __always_inline void read_args(struct pt_regs *ctx, __u64 *args)
 #define ARG_AT(word_x86_, i_) ((i_)*8)
 #endif
 
-static __always_inline __u64 read_arg(struct pt_regs *ctx, __u32 i)
+static __always_inline __u64 entry_arg(struct pt_regs *ctx, __u32 i)
 {
 	switch (i) {
 	case 0:
@@ -91,7 +91,7 @@ int up_hit(struct pt_regs *ctx)
 	__u64 args[N_ARGS];
 	struct match *m;
 
-	if (arg < N_ARGS && !prefilter_takes_arg(bank, read_arg(ctx, arg)))
+	if (arg < N_ARGS && !prefilter_takes_arg(bank, entry_arg(ctx, arg)))
 		return 0;
 	m = user_match_begin_hit(&s);
 	if (!m)
