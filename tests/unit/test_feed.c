@@ -337,7 +337,7 @@ static struct sleeps record_sleeps(const struct feed_off_cpu *o, bool in_child)
 	if (feed__load_off_cpu(f, o, &err))
 		fail_msg("%s", err.msg);
 	assert_string_equal(feed__lacking(f), "");
-	events_open(&e, f, o->sampled ? FEED_STAYS : FEED_OFF_CPU);
+	events_open(&e, f, o->sampled ? FEED_OFF_CPU_SAMPLED : FEED_OFF_CPU);
 	assert_int_equal(feed__attach(f, &err), 0);
 	assert_true(check_instructions("ot_") >= 3);
 	assert_int_equal(feed__mark(f, &one.pid, o->of_tasks, &more), 0);

@@ -44,7 +44,7 @@ static void send_event(const struct session *s, const struct session_cpu *cpu, s
 	if (!ev->off_cpu && !marker__is_fed(&ev->attr, ev->name, &kind))
 		return;
 	if (s->events->off_cpu.sampled && e == s->events->off_cpu.sampled_event)
-		feed = FEED_STAYS;
+		feed = FEED_OFF_CPU_SAMPLED;
 	if (!ev->off_cpu) {
 		feed = fed_kinds[kind].feed;
 		what = fed_kinds[kind].what;

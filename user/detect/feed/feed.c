@@ -103,7 +103,7 @@ static const struct feed_ops {
 	[FEED_LOCK_WAIT] = { lock_wait_open, lock_wait_free },
 	[FEED_INTERRUPT] = { interrupts_open, interrupts_free },
 	[FEED_OFF_CPU] = { NULL, off_cpu_free },
-	[FEED_STAYS] = { NULL, off_cpu_free },
+	[FEED_OFF_CPU_SAMPLED] = { NULL, off_cpu_free },
 };
 
 static void programs_free(struct feed *f, enum feed_kind kind)
@@ -193,7 +193,7 @@ static int set_feed_cgroups(const struct offcpu_time_bpf *skel, const struct fee
 
 int feed__load_off_cpu(struct feed *f, const struct feed_off_cpu *o, struct err *err)
 {
-	enum feed_kind kind = o->sampled ? FEED_STAYS : FEED_OFF_CPU;
+	enum feed_kind kind = o->sampled ? FEED_OFF_CPU_SAMPLED : FEED_OFF_CPU;
 	struct feed_programs *p = &f->of[kind];
 	struct load_log log;
 	int code;
@@ -230,7 +230,7 @@ int feed__mark(struct feed *f, const pid_t *tids, size_t n, size_t *ret_new)
 	size_t new = 0;
 	int err = 0;
 
-	for (enum feed_kind kind = FEED_OFF_CPU; kind <= FEED_STAYS && !err; kind++)
+	for (enum feed_kind kind = FEED_OFF_CPU; kind <= FEED_OFF_CPU_SAMPLED && !err; kind++)
 		if (f->of[kind].skel)
 			err = mark_off_cpu_tasks(f->of[kind].skel, tids, n, &new);
 	if (!err)
@@ -240,7 +240,7 @@ int feed__mark(struct feed *f, const pid_t *tids, size_t n, size_t *ret_new)
 
 void feed__frozen(struct feed *f, uint64_t time)
 {
-	for (enum feed_kind kind = FEED_OFF_CPU; kind <= FEED_STAYS; kind++) {
+	for (enum feed_kind kind = FEED_OFF_CPU; kind <= FEED_OFF_CPU_SAMPLED; kind++) {
 		struct offcpu_time_bpf *skel = f->of[kind].skel;
 
 		if (skel)
@@ -250,7 +250,7 @@ void feed__frozen(struct feed *f, uint64_t time)
 
 int feed__asleep(struct feed *f, uint64_t time, struct buf *ret)
 {
-	struct offcpu_time_bpf *skel = f->of[FEED_STAYS].skel ?: f->of[FEED_OFF_CPU].skel;
+	struct offcpu_time_bpf *skel = f->of[FEED_OFF_CPU_SAMPLED].skel ?: f->of[FEED_OFF_CPU].skel;
 	int err;
 
 	if (!skel)

@@ -17,19 +17,19 @@
 #include "common/err.h"
 
 enum feed_kind {
-	FEED_LOCK_WAIT, /* struct frbpf_lock_wait */
-	FEED_INTERRUPT, /* struct frbpf_interrupt */
-	FEED_OFF_CPU,	/* struct frbpf_off_cpu: of --off-cpu */
-	FEED_STAYS,	/* struct frbpf_off_cpu: of `run = evidence` */
+	FEED_LOCK_WAIT,	      /* struct frbpf_lock_wait */
+	FEED_INTERRUPT,	      /* struct frbpf_interrupt */
+	FEED_OFF_CPU,	      /* struct frbpf_off_cpu: of --off-cpu */
+	FEED_OFF_CPU_SAMPLED, /* struct frbpf_off_cpu: of `run = evidence` */
 	FEED_KINDS,
 };
 
 /* Which times off CPU are written, and which part of their callchains */
 struct feed_off_cpu {
-	uint64_t least_ns;	 /* shorter times are not written */
-	bool sampled;		 /* FEED_STAYS, with kernel threads; @least_ns is not used */
-	bool of_tasks;		 /* only of tasks that feed__mark() marks */
-	bool inherits;		 /* with of_tasks: also of tasks that these start */
+	uint64_t least_ns; /* shorter times are not written */
+	bool sampled;	   /* FEED_OFF_CPU_SAMPLED, with kernel threads; @least_ns is not used */
+	bool of_tasks;	   /* only of tasks that feed__mark() marks */
+	bool inherits;	   /* with of_tasks: also of tasks that these start */
 	const uint64_t *cgroups; /* ids: only of tasks in one of them, or below; borrowed */
 	size_t n_cgroups;	 /* 0: any cgroup */
 	bool no_kernel, no_user; /* leave out this part of the callchain */
@@ -45,7 +45,7 @@ int feed__new(struct feed **ret); /* 0 or -ENOMEM */
  * message in @err; then nothing of @kind is written.
  */
 int feed__load(struct feed *f, enum feed_kind kind, uint16_t event_type, struct err *err);
-/* The same for FEED_OFF_CPU or FEED_STAYS, whose records have no common_type. */
+/* The same for FEED_OFF_CPU or FEED_OFF_CPU_SAMPLED, whose records have no common_type. */
 int feed__load_off_cpu(struct feed *f, const struct feed_off_cpu *o, struct err *err);
 /* Names of what is left out, separated by commas; "": none is missing. */
 const char *feed__lacking(const struct feed *f);
@@ -60,9 +60,9 @@ int feed__send(struct feed *f, enum feed_kind kind, int cpu, int fd);
 int feed__attach(struct feed *f, struct err *err);
 
 /*
- * Once FEED_OFF_CPU or FEED_STAYS is attached: mark the tasks that exist; with of_tasks, only those
- * with the numbers @tids. *ret_new: how many were not marked before. Tasks started meanwhile may be
- * missing: list the tasks and call again until it is 0. 0 or negative errno.
+ * Once FEED_OFF_CPU or FEED_OFF_CPU_SAMPLED is attached: mark the tasks that exist; with of_tasks,
+ * only those with the numbers @tids. *ret_new: how many were not marked before. Tasks started
+ * meanwhile may be missing: list the tasks and call again until it is 0. 0 or negative errno.
  */
 int feed__mark(struct feed *f, const pid_t *tids, size_t n, size_t *ret_new);
 
@@ -74,9 +74,9 @@ void feed__frozen(struct feed *f, uint64_t time);
 
 /*
  * Add a struct frbpf_asleep to @ret for each task that slept at @time, ns, and still does, or did
- * at the last freeze. Only sleeps that would be written count. FEED_STAYS decides that if it is
- * loaded, else FEED_OFF_CPU. At most FEED_ASLEEP_BYTES are added. One thread at a time. 0, also if
- * neither is loaded, or negative errno.
+ * at the last freeze. Only sleeps that would be written count. FEED_OFF_CPU_SAMPLED decides that if
+ * it is loaded, else FEED_OFF_CPU. At most FEED_ASLEEP_BYTES are added. One thread at a time. 0,
+ * also if neither is loaded, or negative errno.
  */
 int feed__asleep(struct feed *f, uint64_t time, struct buf *ret);
 
