@@ -292,16 +292,16 @@ static void test_worker_in_a_chain(void **state)
 }
 
 /* SUBJECT waits twice; the first wait has a sample of offcpu-time with a stack. */
-static struct why *waits_with_stay(uint64_t ms, uint64_t ns, bool has_stack)
+static struct why *waits_off_cpu(uint64_t ms, uint64_t ns, bool has_stack)
 {
 	struct why *w = story_begin();
 	struct sched_event *e;
 
-	w->events.stays = true;
+	w->events.off_cpu_times = true;
 	switches(w, 2, 0, SUBJECT, 0, true);
 	happens(w, 9, SCHED_WAKING, 1, OTHER, SUBJECT);
 	switches(w, 10, 0, 0, SUBJECT, false);
-	e = happens(w, ms, SCHED_STAY, 0, SUBJECT, SUBJECT);
+	e = happens(w, ms, SCHED_OFF_CPU, 0, SUBJECT, SUBJECT);
 	e->value = ns;
 	e->has_stack = has_stack;
 	e->sample = 77;
@@ -321,7 +321,7 @@ static void check_out(struct why *w, uint32_t i, bool has_stack, uint32_t sample
 /* A sample of offcpu-time is the stack of the switch that began its wait, and of no other. */
 static void test_stack_of_a_wait(void **state)
 {
-	struct why *w = waits_with_stay(10, 8 * MS, true);
+	struct why *w = waits_off_cpu(10, 8 * MS, true);
 
 	asked(w, (struct why_question){ 0 }, 2, 14);
 	check_out(w, 0, true, 77);
@@ -330,18 +330,18 @@ static void test_stack_of_a_wait(void **state)
 	says(w, 1, "3ms waited (stack not recorded), until woken by ?/3");
 	why__free(w);
 
-	w = waits_with_stay(10, 7 * MS, true); /* the switch that began it was lost */
+	w = waits_off_cpu(10, 7 * MS, true); /* the switch that began it was lost */
 	asked(w, (struct why_question){ 0 }, 2, 14);
 	check_out(w, 0, false, 0);
 	says(w, 0, "10ms waited (stack not recorded), until woken by ?/3");
 	why__free(w);
 
-	w = waits_with_stay(10, 8 * MS, false);
+	w = waits_off_cpu(10, 8 * MS, false);
 	asked(w, (struct why_question){ 0 }, 2, 14);
 	check_out(w, 0, false, 0);
 	why__free(w);
 
-	w = waits_with_stay(10, 8 * MS, true); /* a stack that was recorded with the switch stays */
+	w = waits_off_cpu(10, 8 * MS, true); /* a stack that was recorded with the switch stays */
 	w->events.v[0].has_stack = true;
 	w->events.v[0].sample = 5;
 	asked(w, (struct why_question){ 0 }, 2, 14);
@@ -358,13 +358,13 @@ static void test_wait_from_before(void **state)
 		struct why *w = story_begin();
 		struct sched_event *e;
 
-		w->events.stays = true;
+		w->events.off_cpu_times = true;
 		switches(w, 1, 0, OTHER, HOG, true);
 		if (woken) {
 			happens(w, 9, SCHED_WAKING, 1, HOG, SUBJECT);
 			switches(w, 10, 0, HOG, SUBJECT, true);
 		}
-		e = happens(w, 10, SCHED_STAY, 0, SUBJECT, 0);
+		e = happens(w, 10, SCHED_OFF_CPU, 0, SUBJECT, 0);
 		e->value = 100 * MS;
 		e->has_stack = true;
 		switches(w, 12, 1, OTHER, HOG, true);

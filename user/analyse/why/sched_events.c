@@ -114,12 +114,12 @@ static void fields_find(struct events_adding *a, const struct file_event *fe,
 		if (samples_cpu_time(&fe->attr))
 			ret->kind = SCHED_SAMPLE;
 		else if (offcpu__samples_waits(fe))
-			ret->kind = SCHED_STAY;
+			ret->kind = SCHED_OFF_CPU;
 		/* context switches, migrations: they do not show that it runs */
 		else if (fe->attr.type == PERF_TYPE_SOFTWARE)
 			ret->kind = SCHED_KINDS + 100;
 		a->e->samples |= ret->kind == SCHED_SAMPLE;
-		a->e->stays |= ret->kind == SCHED_STAY;
+		a->e->off_cpu_times |= ret->kind == SCHED_OFF_CPU;
 		return;
 	}
 	f = perf_file__format(replay__file(a->r), fe->attr.config);
@@ -288,10 +288,10 @@ static int event_take(struct events_adding *a, const struct sched_fields *f, con
 		ev->value = number_or_0(&f->gap_start, s);
 		return ev->value <= ev->time;
 	}
-	if (f->kind > SCHED_STAY)
+	if (f->kind > SCHED_OFF_CPU)
 		return 0;
 	ev->kind = f->kind;
-	if (f->kind == SCHED_STAY)
+	if (f->kind == SCHED_OFF_CPU)
 		ev->value = s->period;
 	if (field_number(&f->current, s, &v)) {
 		ev->tid = v;

@@ -49,7 +49,7 @@ enum sched_kind {
 	SCHED_ALIVE,		    /* tid ran, shown by something other than a sample */
 	SCHED_GAP,		    /* records of this CPU were lost between value and time */
 	/* tid was off its CPU for value ns; the stack is that of this wait. offcpu-time */
-	SCHED_STAY,
+	SCHED_OFF_CPU,
 };
 
 /* Bits of common_flags, include/linux/trace_events.h */
@@ -84,7 +84,7 @@ struct sched_events {
 	bool recorded[SCHED_KINDS];    /* some file has every hit of this tracepoint */
 	bool with_stacks[SCHED_KINDS]; /* with stacks */
 	bool samples;		       /* some event samples CPU time */
-	bool stays;		       /* some file has offcpu-time: stacks of waits, not of all */
+	bool off_cpu_times;	       /* some file has offcpu-time: stacks of waits, not of all */
 	/* ns; switches are complete from begin on; nothing is recorded after end */
 	uint64_t begin, end;
 	struct sched_tasks *tasks;	 /* owned */

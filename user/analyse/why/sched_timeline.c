@@ -419,7 +419,7 @@ static bool has_begun(const struct sched_timeline *t, const struct sched_event *
 }
 
 /* The task's first event is about a wait that began before the recording. */
-static int begin_with_stay(struct sched_timeline *t, struct task_line *l, uint32_t i)
+static int begin_off_cpu_time(struct sched_timeline *t, struct task_line *l, uint32_t i)
 {
 	const struct sched_event *e = &t->events->v[i];
 	struct task_span *s = l->n ? l->v : NULL;
@@ -440,7 +440,7 @@ static int begin_with_stay(struct sched_timeline *t, struct task_line *l, uint32
  * the task runs again, so that is the last switch-out before it. If that began at another time, its
  * record was lost.
  */
-static int feed_stay(struct sched_timeline *t, uint32_t i)
+static int feed_off_cpu_time(struct sched_timeline *t, uint32_t i)
 {
 	const struct sched_event *e = &t->events->v[i];
 	struct task_line *l = e->tid ? line_of(t, e->tid) : NULL;
@@ -455,7 +455,7 @@ static int feed_stay(struct sched_timeline *t, uint32_t i)
 	for (n = l->n; n && l->n - n < 3 && l->v[n - 1].out == NO_EVENT;)
 		n--;
 	if (!n && !has_begun(t, e))
-		return begin_with_stay(t, l, i);
+		return begin_off_cpu_time(t, l, i);
 	if (!n || l->v[n - 1].out == NO_EVENT || !e->has_stack)
 		return 0;
 	out = &t->events->v[l->v[n - 1].out];
@@ -476,8 +476,8 @@ static int feed_event(struct sched_timeline *t, uint32_t i)
 		return err;
 	if (e->kind == SCHED_GAP)
 		return feed_gap(t, e);
-	if (e->kind == SCHED_STAY)
-		return feed_stay(t, i);
+	if (e->kind == SCHED_OFF_CPU)
+		return feed_off_cpu_time(t, i);
 	if (e->kind == SCHED_SWITCH)
 		return feed_switch(t, i);
 	if (e->kind == SCHED_LOCK)

@@ -23,8 +23,8 @@ struct task_span {
 	uint64_t from, to; /* ns */
 	uint32_t cpu;	   /* CPU that it runs on, or ran on last */
 	/*
-	 * event: the switch that ended its previous run; SCHED_STAY: that was before the recording;
-	 * NO_EVENT: not seen
+	 * event: the switch that ended its previous run; SCHED_OFF_CPU: that was before the
+	 * recording; NO_EVENT: not seen
 	 */
 	uint32_t out;
 	/* event: the wake-up that ended BLOCKED or began RUNNABLE; NO_EVENT: not seen */

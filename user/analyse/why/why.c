@@ -221,7 +221,7 @@ static struct why_key wait_key(const struct why *w, struct why_node *parent, uin
 	if (s->out == NO_EVENT)
 		return key;
 	note = stack_notes__of(&w->notes, s->out);
-	key.soft = w->events.stays && !w->events.v[s->out].has_stack;
+	key.soft = w->events.off_cpu_times && !w->events.v[s->out].has_stack;
 	key.kind = note->kind;
 	key.function = note->function;
 	key.call = note->call;
