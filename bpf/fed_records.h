@@ -88,7 +88,7 @@ _Static_assert((FRBPF_OFF_CPU_HEAD + 4) % 8 == 0, "the kernel does not pad it");
 struct frbpf_asleep {
 	__u32 size;		   /* of the record, bytes */
 	__u32 cpu;		   /* where it ran last */
-	struct frbpf_off_cpu stay; /* ns: when the sleep began */
+	struct frbpf_off_cpu off_cpu; /* ns: when the sleep began */
 } __attribute__((packed));
 
 #define FRBPF_ASLEEP_HEAD (8 + FRBPF_OFF_CPU_HEAD) /* bytes before the frames */

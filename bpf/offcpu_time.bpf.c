@@ -23,7 +23,7 @@ const volatile bool of_tasks = false;	/* only tasks in @wanted */
 const volatile bool inherits = false;	/* and those that they start */
 const volatile bool of_cgroups = false; /* only tasks of @cgroups, or below */
 const volatile bool with_kernel = true, with_user = true;
-const volatile bool sampled = false; /* for `run = evidence`: see stay_counts() */
+const volatile bool sampled = false; /* for `run = evidence`: see off_cpu_counts() */
 
 #define BUDGET_NS	   200000  /* sampled: one stack for so much time asleep of a task */
 #define PREEMPTED_LEAST_NS 1000000 /* sampled: shorter times without a CPU are not written */
@@ -48,7 +48,7 @@ struct {
 /*
  * The sleep of a task. Each recorded task has one: the programs of the scheduler must not allocate.
  */
-struct stay {
+struct off_cpu {
 	__u64 begin;	   /* ns; 0: it does not sleep */
 	__u64 switches;	   /* task_switches() at that time */
 	__u64 slept, last; /* sampled: ns since the last record, and of the last sleep */
@@ -56,7 +56,7 @@ struct stay {
 	bool preempted;
 	__u64 user_bytes;
 	__u64 user[FRBPF_OFF_CPU_USER];
-	/* the last sleep that was not written before a freeze that it spans: see stay_keep() */
+	/* the last sleep that was not written before a freeze that it spans: see off_cpu_keep() */
 	struct {
 		__u64 begin, end; /* ns; begin 0: none */
 		__u64 kernel_bytes, user_bytes;
@@ -68,8 +68,8 @@ struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, struct stay);
-} stays SEC(".maps");
+	__type(value, struct off_cpu);
+} off_cpus SEC(".maps");
 
 /* Too large for the stack. Switches on a CPU do not interrupt each other. */
 struct {
@@ -93,13 +93,13 @@ int ot_tasks(struct bpf_iter__task *ctx)
 	__u64 pid, tid;
 	__u32 key;
 
-	if (!task || !task_recorded(task) || bpf_task_storage_get(&stays, task, 0, 0))
+	if (!task || !task_recorded(task) || bpf_task_storage_get(&off_cpus, task, 0, 0))
 		return 0;
 	task_pids(task, &pid, &tid);
 	key = tid;
 	if (of_tasks && !bpf_map_lookup_elem(&wanted, &key))
 		return 0;
-	if (bpf_task_storage_get(&stays, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE))
+	if (bpf_task_storage_get(&off_cpus, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE))
 		marked++;
 	return 0;
 }
@@ -111,9 +111,9 @@ int BPF_PROG(ot_newtask, struct task_struct *task)
 	if (!task_recorded(task))
 		return 0;
 	if (of_tasks &&
-	    (!inherits || !bpf_task_storage_get(&stays, bpf_get_current_task_btf(), 0, 0)))
+	    (!inherits || !bpf_task_storage_get(&off_cpus, bpf_get_current_task_btf(), 0, 0)))
 		return 0;
-	bpf_task_storage_get(&stays, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	bpf_task_storage_get(&off_cpus, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	return 0;
 }
 
@@ -149,7 +149,7 @@ static __always_inline bool task_leaves(struct task_struct *prev, bool preempt)
  * Sampled: is the user stack worth its cost? For short sleeps of a task, it is taken at most once
  * in USER_PAUSE_NS, and whenever the sleep is expected to be written.
  */
-static __always_inline bool user_wanted(struct task_struct *task, struct stay *s, __u64 now)
+static __always_inline bool user_wanted(struct task_struct *task, struct off_cpu *s, __u64 now)
 {
 	if (!with_user)
 		return false;
@@ -164,7 +164,7 @@ static __always_inline bool user_wanted(struct task_struct *task, struct stay *s
  * ones when they add up to as much. Long preemptions are written: a CPU quota stops a task this
  * way.
  */
-static __always_inline bool stay_counts(const struct stay *s, __u64 begin, __u64 now)
+static __always_inline bool off_cpu_counts(const struct off_cpu *s, __u64 begin, __u64 now)
 {
 	if ((__s64)(now - begin) <= 0)
 		return false;
@@ -176,9 +176,9 @@ static __always_inline bool stay_counts(const struct stay *s, __u64 begin, __u64
 }
 
 /* The current task begins to sleep. */
-static __always_inline void stay_begin(struct task_struct *task, __u64 now, bool preempted)
+static __always_inline void off_cpu_begin(struct task_struct *task, __u64 now, bool preempted)
 {
-	struct stay *s = bpf_task_storage_get(&stays, task, 0, 0);
+	struct off_cpu *s = bpf_task_storage_get(&off_cpus, task, 0, 0);
 	long bytes = 0;
 
 	if (!s || !task_wanted(task))
@@ -216,8 +216,8 @@ static __always_inline bool spans_freeze(__u64 begin, __u64 end)
  * ended, or they had been copied. Keep it for ot_asleep(). A sleep that did last at the freeze is
  * not replaced by one that began later.
  */
-static __always_inline void stay_keep(struct stay *s, const struct frbpf_off_cpu *r,
-				      __u64 kernel_bytes, __u64 begin, __u64 now)
+static __always_inline void off_cpu_keep(struct off_cpu *s, const struct frbpf_off_cpu *r,
+					 __u64 kernel_bytes, __u64 begin, __u64 now)
 {
 	s->kept.begin = 0;
 	barrier();
@@ -232,8 +232,8 @@ static __always_inline void stay_keep(struct stay *s, const struct frbpf_off_cpu
 }
 
 /* @task is about to run. */
-static __always_inline void stay_write(void *ctx, struct task_struct *task, struct stay *s,
-				       __u64 begin, __u64 now)
+static __always_inline void off_cpu_write(void *ctx, struct task_struct *task, struct off_cpu *s,
+					  __u64 begin, __u64 now)
 {
 	__u64 kernel_bytes = 0, user_bytes = s->user_bytes, size, pid, tid;
 	struct frbpf_off_cpu *r;
@@ -261,26 +261,26 @@ static __always_inline void stay_write(void *ctx, struct task_struct *task, stru
 	if (AT_MOST(size, sizeof(*r)))
 		err = bpf_perf_event_output(ctx, &out, BPF_F_CURRENT_CPU, r, size);
 	if (spans_freeze(begin, now) || (err && !spans_freeze(s->kept.begin, s->kept.end)))
-		stay_keep(s, r, kernel_bytes, begin, now);
+		off_cpu_keep(s, r, kernel_bytes, begin, now);
 }
 
 /* If the task was switched out meanwhile, no program saw the end of this sleep: see waits.bpf.h. */
-static __always_inline void stay_end(void *ctx, struct task_struct *task, __u64 now)
+static __always_inline void off_cpu_end(void *ctx, struct task_struct *task, __u64 now)
 {
-	struct stay *s;
+	struct off_cpu *s;
 	__u64 begin;
 
 	if (!task_recorded(task))
 		return;
-	s = bpf_task_storage_get(&stays, task, 0, 0);
+	s = bpf_task_storage_get(&off_cpus, task, 0, 0);
 	begin = s ? s->begin : 0;
 	if (!begin)
 		return;
 	s->begin = 0;
 	if (s->switches != task_switches(task))
 		return;
-	if (stay_counts(s, begin, now)) {
-		stay_write(ctx, task, s, begin, now);
+	if (off_cpu_counts(s, begin, now)) {
+		off_cpu_write(ctx, task, s, begin, now);
 		s->slept = 0;
 	} else if (sampled && !s->preempted) {
 		s->slept += now - begin;
@@ -302,49 +302,49 @@ struct {
 } asleep SEC(".maps");
 
 /* Start of the task's present sleep; 0: none, or too short. */
-static __always_inline __u64 asleep_since(struct task_struct *task, const struct stay *s)
+static __always_inline __u64 asleep_since(struct task_struct *task, const struct off_cpu *s)
 {
 	__u64 begin = s->begin;
 
-	if (!begin || !stay_counts(s, begin, asleep_at) || s->switches != task_switches(task))
+	if (!begin || !off_cpu_counts(s, begin, asleep_at) || s->switches != task_switches(task))
 		return 0;
 	return begin;
 }
 
 /* Add all but the kernel part of the stack. Returns the size of the record. */
 static __always_inline __u64 asleep_finish(struct frbpf_asleep *r, struct task_struct *task,
-					   const struct stay *s, __u64 kernel_bytes,
+					   const struct off_cpu *s, __u64 kernel_bytes,
 					   __u64 user_bytes)
 {
 	__u64 pid, tid;
 
 	task_pids(task, &pid, &tid);
 	r->cpu = task_cpu(task);
-	r->stay.pid = pid;
-	r->stay.tid = tid;
-	r->stay.n_kernel = kernel_bytes / sizeof(__u64);
-	r->stay.n_user = user_bytes / sizeof(__u64);
+	r->off_cpu.pid = pid;
+	r->off_cpu.tid = tid;
+	r->off_cpu.n_kernel = kernel_bytes / sizeof(__u64);
+	r->off_cpu.n_user = user_bytes / sizeof(__u64);
 	if (!AT_MOST(kernel_bytes, FRBPF_OFF_CPU_KERNEL * sizeof(__u64)) ||
 	    !AT_MOST(user_bytes, sizeof(s->user)))
 		return 0;
-	bpf_probe_read_kernel((void *)r->stay.ips + kernel_bytes, user_bytes, s->user);
+	bpf_probe_read_kernel((void *)r->off_cpu.ips + kernel_bytes, user_bytes, s->user);
 	return FRBPF_ASLEEP_HEAD + kernel_bytes + user_bytes;
 }
 
 /* If the task runs meanwhile, its stacks may be mixed: the caller checks that it did not. */
 static __always_inline __u64 asleep_fill(struct frbpf_asleep *r, struct task_struct *task,
-					 const struct stay *s)
+					 const struct off_cpu *s)
 {
 	long bytes = 0;
 
 	if (with_kernel)
-		bytes = bpf_get_task_stack(task, r->stay.ips, FRBPF_OFF_CPU_KERNEL * sizeof(__u64),
-					   0);
+		bytes = bpf_get_task_stack(task, r->off_cpu.ips,
+					   FRBPF_OFF_CPU_KERNEL * sizeof(__u64), 0);
 	return asleep_finish(r, task, s, bytes > 0 ? bytes : 0, s->user_bytes);
 }
 
 /* When the sleep began that was kept and lasted at the freeze; 0: there is none. */
-static __always_inline __u64 kept_since(const struct stay *s)
+static __always_inline __u64 kept_since(const struct off_cpu *s)
 {
 	__u64 begin = s->kept.begin;
 
@@ -353,13 +353,13 @@ static __always_inline __u64 kept_since(const struct stay *s)
 
 /* As asleep_fill(), of the sleep that was kept. Its user stack may have been replaced since. */
 static __always_inline __u64 kept_fill(struct frbpf_asleep *r, struct task_struct *task,
-				       const struct stay *s)
+				       const struct off_cpu *s)
 {
 	__u64 kernel_bytes = s->kept.kernel_bytes;
 
 	if (!AT_MOST(kernel_bytes, sizeof(s->kept.kernel)))
 		return 0;
-	bpf_probe_read_kernel(r->stay.ips, kernel_bytes, s->kept.kernel);
+	bpf_probe_read_kernel(r->off_cpu.ips, kernel_bytes, s->kept.kernel);
 	return asleep_finish(r, task, s, kernel_bytes,
 			     s->user_at <= s->kept.begin ? s->kept.user_bytes : 0);
 }
@@ -370,10 +370,10 @@ int ot_asleep(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 	struct frbpf_asleep *r;
 	__u64 begin, size;
-	struct stay *s;
+	struct off_cpu *s;
 	__u32 zero = 0;
 
-	s = task ? bpf_task_storage_get(&stays, task, 0, 0) : NULL;
+	s = task ? bpf_task_storage_get(&off_cpus, task, 0, 0) : NULL;
 	r = bpf_map_lookup_elem(&asleep, &zero);
 	if (!s || !r)
 		return 0;
@@ -388,7 +388,7 @@ int ot_asleep(struct bpf_iter__task *ctx)
 			return 0;
 	}
 	r->size = size;
-	r->stay.ns = begin;
+	r->off_cpu.ns = begin;
 	if (size && AT_MOST(size, sizeof(*r)))
 		bpf_seq_write(ctx->meta->seq, r, size);
 	return 0;
@@ -400,7 +400,7 @@ int BPF_PROG(ot_switch, bool preempt, struct task_struct *prev, struct task_stru
 	__u64 now = bpf_ktime_get_ns();
 
 	if (task_leaves(prev, preempt))
-		stay_begin(prev, now, task_is_runnable(prev, preempt));
-	stay_end(ctx, next, now);
+		off_cpu_begin(prev, now, task_is_runnable(prev, preempt));
+	off_cpu_end(ctx, next, now);
 	return 0;
 }

@@ -453,10 +453,10 @@ static int count_asleep(struct feed *f, uint64_t time, pid_t pid)
 		memcpy(&a, b.data + at, FRBPF_ASLEEP_HEAD);
 		assert_in_range(a.size, FRBPF_ASLEEP_HEAD, sizeof(a));
 		at += a.size;
-		if ((pid_t)a.stay.tid != pid)
+		if ((pid_t)a.off_cpu.tid != pid)
 			continue;
-		assert_true(a.stay.ns < time);
-		assert_true(a.stay.n_kernel);
+		assert_true(a.off_cpu.ns < time);
+		assert_true(a.off_cpu.n_kernel);
 		n++;
 	}
 	buf__free(&b);

@@ -184,15 +184,15 @@ static void add_sleeper(struct buf *b, uint32_t cpu, uint64_t began, uint16_t n_
 	struct frbpf_asleep a = {
 		.size = FRBPF_ASLEEP_HEAD + 8 * (n_kernel + n_user),
 		.cpu = cpu,
-		.stay = { .pid = 10,
-			  .tid = 11,
-			  .ns = began,
-			  .n_kernel = n_kernel,
-			  .n_user = n_user },
+		.off_cpu = { .pid = 10,
+			     .tid = 11,
+			     .ns = began,
+			     .n_kernel = n_kernel,
+			     .n_user = n_user },
 	};
 
 	for (int i = 0; i < n_kernel + n_user; i++)
-		a.stay.ips[i] = 100 + i;
+		a.off_cpu.ips[i] = 100 + i;
 	assert_int_equal(buf__add(b, &a, a.size), 0);
 }
 

@@ -212,19 +212,19 @@ static int add_sleeper(const struct session *s, const struct frbpf_asleep *a, si
 		struct off_cpu_sample sample;
 	} full = { { 0 } };
 	struct off_cpu_sample *to = &full.sample;
-	struct frbpf_off_cpu stay = a->stay;
+	struct frbpf_off_cpu off_cpu = a->off_cpu;
 	uint64_t least = s->events->off_cpu.sampled ? 0 : s->events->off_cpu.least_ns;
 	size_t c;
 
-	if (!has_frames(&stay, size - offsetof(struct frbpf_asleep, stay)) || stay.ns >= end ||
-	    end - stay.ns < least || !find_cpu(s, a->cpu, &c))
+	if (!has_frames(&off_cpu, size - offsetof(struct frbpf_asleep, off_cpu)) ||
+	    off_cpu.ns >= end || end - off_cpu.ns < least || !find_cpu(s, a->cpu, &c))
 		return 0;
-	stay.ns = end - stay.ns;
+	off_cpu.ns = end - off_cpu.ns;
 	to->header.type = PERF_RECORD_SAMPLE;
 	to->id = off_cpu_id(s, asleep_event(s), c);
 	to->time = end;
 	to->cpu = a->cpu;
-	fill_sample(to, &stay);
+	fill_sample(to, &off_cpu);
 	return buf__add(ret, to, to->header.size) ?: buf__add(cpus, &c, sizeof(c));
 }
 
