@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * blkio: how long a block request took from being queued to its completion. blkio.device: from
- * being issued to the device; if the device returned it, from the last issue. The subject is the
- * task that queued it; for data written without O_DIRECT, that is the writeback of the kernel. It
- * is saved then, as it may end. `current` is the task that was interrupted by the completion.
+ * blkio: how long a block request took from queueing to completion. blkio.device: from its issue to
+ * the device to completion; if the device returned it, from the last issue. The subject is the task
+ * that queued it; for data written without O_DIRECT, that is a writeback thread. The subject is
+ * saved when it queues the request, since it may end before the completion. `current` is the task
+ * that the completion interrupted.
  *
- * A request is queued at block_io_start: it has got a tag by then. It may then wait in the plug of
- * its issuer, in the scheduler, or for a flush before it. Kernels before 6.5 lack this tracepoint.
- * There, the request is queued at the time that the kernel keeps for its statistics; if these are
- * off, at its first tracepoint. The task that hits this tracepoint counts as issuer; for a flush,
- * and for requests that wait for one, it is a kernel worker.
+ * A request is queued at block_io_start, when it has got a tag. It may then wait in the plug of its
+ * issuer, in the scheduler, or for a flush before it. Kernels before 6.5 lack this tracepoint. On
+ * these, the time of queueing is the start time that the kernel keeps for its statistics. If
+ * statistics are off, it is the time of the request's first tracepoint. The task that hits this one
+ * counts as issuer; for a flush, and for requests that wait for one, it is a kernel worker.
  *
  * A flush on its own (fsync) is never issued itself. The device gets a request that serves several
  * flushes; blkio ignores it, blkio.device measures it. For blkio, a request with a flush before or
@@ -114,7 +115,7 @@ int BPF_PROG(io_start, struct request *rq)
 	return 0;
 }
 
-/* Find an active request. NULL, too, if the entry is of an earlier one, whose end was missed. */
+/* Find an active request. Also NULL if the entry is of an earlier one, whose end was missed. */
 static __always_inline struct flight *request_under_way(const struct request *rq)
 {
 	struct flight *f = request_find(rq);

@@ -16,25 +16,25 @@
  *  - struct cgroup has the ids of its ancestors in ancestor_ids[], since 6.1 the ancestors
  *    themselves in ancestors[] (7f203bc89eb6 "cgroup: Replace cgroup->ancestor_ids[] with
  *    ->ancestors[]").
- *  - struct request had its disk itself until 5.17 (f3fa33acca9f "block: remove the ->rq_disk field
- *    in struct request").
+ *  - Before 5.17, struct request pointed to its disk itself (f3fa33acca9f "block: remove the
+ *    ->rq_disk field in struct request").
  *  - enum req_opf is enum req_op since 6.0 (ff07a02e9e8e "treewide: Rename enum req_opf into enum
  *    req_op"), and its numbers of zone commands have changed: user/detect/blkio.c looks them up.
  *    CO-RE on a type that the kernel itself lacks would need CAP_SYS_ADMIN, since libbpf then
  *    searches the modules.
  *  - block_io_start, the only tracepoint that each request passes in its issuer's context, came
  *    with 6.5 (5a80bd075f3b "block: introduce block_io_start/block_io_done tracepoints").
- *  - Flags of requests (RQF_*) were no enum until 6.11: user/detect/blkio.c looks it up.
+ *  - Request flags (RQF_*) have been an enum only since 6.11. user/detect/blkio.c looks up the bit.
  *  - Programs on uprobes may be preempted since 6.0 (8c7dcb84e3b7 "bpf: implement sleepable uprobes
  *    by chaining gps"), by other programs of the same object: see user_probe.bpf.h.
- *  - Until 6.4 (d7ba4cc900bf "bpf: return long from bpf_map_ops funcs") bpf_map_update_elem() and
- *    bpf_map_delete_elem() return 32 bits: a negative error is not negative in a long. Use an int.
+ *  - Before 6.4 (d7ba4cc900bf "bpf: return long from bpf_map_ops funcs") bpf_map_update_elem() and
+ *    bpf_map_delete_elem() return 32 bits. A negative error is positive in a long, so use an int.
  *  - Since 5.16 the CPU of a task is in its thread_info (bcf9033e5449 "sched: move CPU field back
  *    into thread_info if THREAD_INFO_IN_TASK=y"). Kernels without CONFIG_SMP have neither field.
  *  - The tracepoints contention_begin and contention_end came with 5.19 (16edd9b511a1 "locking: Add
  *    lock contention tracepoints").
- *  - A file lock has what all kinds of locks share in struct file_lock_core since 6.9 (a69ce85ec9af
- *    "filelock: split common fields into struct file_lock_core").
+ *  - Since 6.9, the fields that all kinds of file locks share are in struct file_lock_core
+ *    (a69ce85ec9af "filelock: split common fields into struct file_lock_core").
  *  - With PREEMPT_RT, which is in the kernel since 6.12, a mutex is a struct rt_mutex_base.
  *  - Since 6.2 local storage is looked up without a lock. Before, a lookup fails on a CPU where it
  *    has interrupted another one. This is handled, and counted, as a task without storage.
@@ -218,7 +218,7 @@ struct rt_mutex_base___owner {
 #define LOCK_OWNER_FLAGS   7 /* low bits of the owner of a mutex or semaphore */
 #define RWSEM_READER_OWNED 1 /* kernel/locking/rwsem.c: the owner is one of its readers */
 
-/* These give the owner of a lock, a task_struct, with LOCK_OWNER_FLAGS; 0: none, or unknown. */
+/* These return the owner of a lock: a task_struct * with LOCK_OWNER_FLAGS. 0: none, or unknown. */
 static __always_inline __u64 rt_mutex_owner(void *lock)
 {
 	struct rt_mutex_base___owner *rt = lock;
@@ -277,7 +277,7 @@ static __always_inline long syscall_nr(struct pt_regs *regs)
 	return regs->orig_ax;
 }
 
-/* While the call is at work, and after it. */
+/* Arguments of the call; they can be read during the call and at its exit. */
 static __always_inline unsigned long syscall_first_arg(struct pt_regs *regs)
 {
 	return regs->di;
@@ -321,7 +321,7 @@ static __always_inline bool syscall_is_compat(struct task_struct *task)
 #define NR_FUTEX	   98
 #define TIF_32BIT	   22 /* arch/arm64/include/asm/thread_info.h */
 
-/* Unsigned: a number that is no call is beyond every range, and the verifier can see that. */
+/* Unsigned, so that -1 (no call) is beyond every range, and the verifier knows it. */
 static __always_inline long syscall_nr(struct pt_regs *regs)
 {
 	return (__u32)regs->syscallno;

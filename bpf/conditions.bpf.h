@@ -101,7 +101,7 @@ static __always_inline int path_holds(const struct frbpf_node *node, struct matc
 	if (node->flags & FRBPF_NODE_TEXT)
 		match_read_text(m, node->prefix);
 #endif
-	if (path == MATCH_CALL_PATH && m->no_text) /* unknown: nothing holds of it */
+	if (path == MATCH_CALL_PATH && m->no_text) /* an unknown path matches nothing */
 		return 0;
 	if (m->alone)
 		task = MATCH_SUBJECT;
@@ -150,7 +150,7 @@ static __always_inline bool node_check(const struct frbpf_node *node, struct mat
 
 /*
  * Evaluate a conjunction up to this node; @before is its result without the node. If that is
- * HOLDS_NOT, the node is skipped: a pattern costs more than the call.
+ * HOLDS_NOT, the node is not evaluated: matching a pattern costs more than calling this function.
  */
 __noinline int node_holds(const struct frbpf_node *node, struct match *m, __u32 before)
 {

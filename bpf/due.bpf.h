@@ -96,8 +96,9 @@ static __always_inline void due_begin(struct match *m, const struct due *due)
 }
 
 /*
- * Run the rules. @seen: in the entry of the table. If a key has several spans, the look may have
- * set it for another one already. rules_run() would nest too many calls for the verifier.
+ * Run the rules for a due event. @seen: in its entry of the table. If several spans share a key,
+ * this look may have set it for another one already. Does not call rules_run(), which would nest
+ * too many calls for the verifier.
  */
 static __always_inline void due_run(struct match *m, const struct due *due, __u64 *seen)
 {

@@ -154,15 +154,15 @@ const struct frbpf_share no_share = {};
 
 struct frbpf_control control;
 /*
- * Waits not measured because the task has no storage. On a cache line of its own, since every event
- * reads `control`.
+ * Events not measured: a task has no storage, a table is full, working memory is in use, or a call
+ * was abandoned. On a cache line of its own, since every event reads `control`.
  */
 __u64 missing_storage __attribute__((aligned(64)));
 /* Strings that could not be read: their pages were not there, or the pointer was wrong. */
 __u64 texts_unread;
 /*
- * Values dropped: the kernel ran no program at the tracepoint that ended an earlier wait, or began
- * this one.
+ * Values dropped because the kernel did not run our program where an earlier wait ended, or where
+ * this one began.
  */
 __u64 not_seen;
 
@@ -194,7 +194,7 @@ struct match {
 	__u64 parts; /* bitmap of the PART rules that this event has matched */
 	__u64 sum;   /* SHARE: the sum in the window, including this value */
 	__u64 seen;  /* pending: see look_seen() */
-	__u64 id;    /* identifies a pending event, with its begin; often the number of a task */
+	__u64 id;    /* identifies a pending event, together with its start; often a tid */
 	__s64 ret;
 	__u32 key; /* below FRBPF_KEY_MAX; 0 for sources without keys, whose rules have bit 0 set */
 	__u32 source;
@@ -205,8 +205,8 @@ struct match {
 	__u32 waits;	   /* a call that waits by nature: for a tty, a pipe ... */
 	__u32 alone;	   /* the subject is the current task: paths are stored only once */
 	__u32 fired;	   /* set by the engine: a trigger was sent */
-	__u32 counted;	   /* 1 + index of a rule that counted it, then needed tasks */
-	__u32 learnt;	   /* 1 + index of a rule that learnt from it, then needed tasks */
+	__u32 counted;	   /* 1 + index of the rule that counted it, and then asked for tasks */
+	__u32 learnt;	   /* 1 + index of the rule that learnt from it, likewise */
 	__u32 first;	   /* index of the rule to begin with */
 	__u32 lacks_tasks; /* values of tasks are not filled in yet: see rules.bpf.h */
 	__u32 busy;	   /* in use: see user_probe.bpf.h */

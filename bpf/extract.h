@@ -39,10 +39,10 @@ struct frbpf_extract {
 	__u32 offset[FRBPF_MAX_STEPS];
 };
 
-/* What a kernel thread writes when it hits a tracepoint. FRBPF_EXTRACT_NONE: it is unknown. */
+/* How to extract what a kernel thread writes at a tracepoint. FRBPF_EXTRACT_NONE: unknown. */
 struct frbpf_own_at {
-	struct frbpf_extract disk;	 /* FRBPF_DEV() of it */
-	struct frbpf_extract bio, inode; /* the address of either */
+	struct frbpf_extract disk;	 /* FRBPF_DEV() of the disk */
+	struct frbpf_extract bio, inode; /* their addresses */
 };
 
 /* The values that the programs of a tracepoint extract for the rules of one bank. */
@@ -83,11 +83,11 @@ struct frbpf_usdt_place {
 struct frbpf_probe_key {
 	__u8 kind; /* FRBPF_EXTRACT_TID, _PID or _NUMBER: an argument */
 	__u8 arg;
-	__u8 with_birth; /* numbers of tasks are reused: the time of birth belongs to the key */
+	__u8 with_birth; /* the key includes the start time of the task, since tids are reused */
 	__u8 pad;
 };
 
-/* Where a value of such a span comes from: the index of an argument, and these. */
+/* Where a value of such a span comes from: the index of an argument, with these flags. */
 #define FRBPF_PROBE_VALUE  0x40 /* there is a value */
 #define FRBPF_PROBE_START  0x80 /* of the start; otherwise of the end */
 #define FRBPF_PROBE_ARG(v) ((v) % FRBPF_MAX_ARGS)

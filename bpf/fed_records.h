@@ -6,7 +6,7 @@
 #ifndef FRBPF_FED_RECORDS_H
 #define FRBPF_FED_RECORDS_H
 
-/* The begin of the raw data of every tracepoint. */
+/* The raw data of every tracepoint starts with this. */
 struct frbpf_raw_common {
 	__u16 type;
 	__u8 flags, preempt_count;
@@ -84,10 +84,10 @@ _Static_assert(sizeof(struct frbpf_off_cpu) ==
 	       "frames follow the head");
 _Static_assert((FRBPF_OFF_CPU_HEAD + 4) % 8 == 0, "the kernel does not pad it");
 
-/* A task that has slept since a freeze or longer. The record ends after the last frame. */
+/* A task that was asleep at a freeze. The record ends after the last frame. */
 struct frbpf_asleep {
-	__u32 size;		   /* of the record, bytes */
-	__u32 cpu;		   /* where it ran last */
+	__u32 size;		      /* of the record, bytes */
+	__u32 cpu;		      /* where it ran last */
 	struct frbpf_off_cpu off_cpu; /* ns: when the sleep began */
 } __attribute__((packed));
 

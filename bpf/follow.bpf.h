@@ -24,8 +24,8 @@ static __always_inline void follow_see(const struct frbpf_rule *rule, const stru
 }
 
 /*
- * Delete the entry, and report its end: only one of several CPUs does. @value 0: not seen. False:
- * there is none.
+ * Delete the entry of @key, and report that its event has ended. If several CPUs try, one of them
+ * does it. @time, @value: ns; @value 0: the end was not seen. False: there is no entry.
  */
 static __always_inline bool follow_end(const struct frbpf_followed_key *key, __u64 time,
 				       __u64 value, __s64 ret)
@@ -48,7 +48,7 @@ static __always_inline bool follow_end(const struct frbpf_followed_key *key, __u
 	return true;
 }
 
-/* 0: there is no room. */
+/* Follow the event, which is about to fire the rule, until it ends. 0: there is no room. */
 __noinline int follow_begin(const struct frbpf_rule *rule, const struct match *m)
 {
 	struct frbpf_followed_key key;
@@ -65,14 +65,14 @@ __noinline int follow_begin(const struct frbpf_rule *rule, const struct match *m
 	if (!was)
 		return 0;
 	was->seen = m->now;
-	if (was->ended) /* since the look found it */
+	if (was->ended) /* after the look found it */
 		follow_end(&key, was->ended, was->value, was->ret);
 	return 1;
 }
 
 /*
- * An event above the threshold of a PENDING rule has ended. A look that is under way may have found
- * it before, and fire for it after: so it gets the end from here.
+ * An event above the threshold of a PENDING rule has ended. A look may have found it just before,
+ * and fire for it only after this. So the end is stored for that look: see follow_begin().
  */
 __noinline int follow_ended(const struct frbpf_rule *rule, const struct match *m)
 {
@@ -88,7 +88,7 @@ __noinline int follow_ended(const struct frbpf_rule *rule, const struct match *m
 	f.value = m->value;
 	f.ret = m->ret;
 	f.looker = look.looker;
-	if (bpf_map_update_elem(&followed, &key, &f, BPF_NOEXIST)) /* the look was faster */
+	if (bpf_map_update_elem(&followed, &key, &f, BPF_NOEXIST)) /* the look has added it */
 		follow_end(&key, m->now, m->value, m->ret);
 	return 0;
 }

@@ -203,9 +203,11 @@ struct frbpf_node {
 	__u8 flags;  /* FRBPF_NODE_* */
 	__u8 prefix; /* FRBPF_OP_PREFIX: number of bits, 1 to 128; FRBPF_NODE_TEXT: an argument */
 	__u8 pad[4];
-	/* A number in val[0], compared as signed; or the 16 bytes of a string in both. Or, in
-	 * val[0], an index: for a glob, of its automaton in the bank; for FRBPF_FIELD_CGROUP, of
-	 * the id in the cgroup map; for a path, of its automaton in the map of path automata. */
+	/*
+	 * A number: in val[0], compared as signed. A string: its 16 bytes. A glob: in val[0] the
+	 * index of its automaton in the bank. FRBPF_FIELD_CGROUP: the index of its id in the cgroup
+	 * map. A path: the index of its automaton in the map of path automata.
+	 */
 	__u64 val[2];
 };
 
@@ -648,8 +650,8 @@ enum frbpf_scope {
  * A look: the daemon runs programs that scan pending events, those that have begun and not ended. A
  * look describes one moment, `now`, which is read before the scan. An event that began earlier and
  * has not ended was pending at that moment. It matches a rule if it has passed the threshold since
- * the look that saw it last, or if none has seen it since the rule is in force. So it matches
- * exactly once, without a list of what has matched, also if a look misses it.
+ * the last look that saw it, or if no look has seen it since the rule came into force. So it
+ * matches exactly once, even if a look misses it, and no list of earlier matches is needed.
  */
 struct frbpf_look {
 	__u64 now;    /* ns; written by the daemon before the look */

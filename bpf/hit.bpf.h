@@ -102,7 +102,7 @@ static __always_inline void hit_take(struct hit_args *args, const __u64 *ctx, __
 	HIT_TAKE(11);
 }
 
-/* Read a number with its own size: a wider read would wait for a recent narrower write. */
+/* Read a number with its own size: a wider load right after a narrower store stalls. */
 #define READ_NUMBER(type_)                                                                         \
 	({                                                                                         \
 		type_ v_;                                                                          \

@@ -23,7 +23,7 @@ struct flight_key {
 
 const volatile __u32 n_keys = FRBPF_SPAN_KEYS; /* words in use; set at load, too */
 
-/* The members that most ends read are close together, in few cache lines. */
+/* What the end of a flight usually reads is close together, in few cache lines. */
 struct flight {
 	__u32 busy;  /* lock: a CPU changes the entry, or has deleted it */
 	__u32 depth; /* number of starts that have not ended */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Writes frbpf:lock_wait into the rings of a session when a task begins to wait for a lock. The
- * event has the lock's owner at that time, which may be another one at the trigger. If the task
- * sleeps, the event is written when the wait begins. If it only spins, it is written when the wait
- * ends, if it was long.
+ * event has the lock's owner at that time; the owner may have changed before the trigger. If the
+ * task sleeps, the event is written when the wait begins. If it only spins, the event is written
+ * when a long wait ends.
  *
  * Kernel locks contain their owner, except spinlocks. A glibc mutex has it beside its futex. For a
  * file lock, the owner is the process that blocks it.

@@ -53,7 +53,7 @@ static __always_inline bool look_reaches(__u64 begin)
 
 /*
  * Call it before the rules run. @before: `seen` of the event as this look found it. A time before
- * the begin of the event was written for an earlier event.
+ * the start of the event was written for an earlier event.
  */
 static __always_inline void look_seen(struct match *m, __u64 before, __u64 *seen)
 {

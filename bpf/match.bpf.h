@@ -23,8 +23,8 @@ static __always_inline bool is_in_scope_cgroup(struct task_struct *task)
 }
 
 /*
- * Is the task in the scope of the rules? Sources whose subject is not at hand when they measure
- * call this while it still is.
+ * Is the task in the scope of the rules? A source that measures after its subject may be gone calls
+ * this earlier, while it has the task.
  */
 static __always_inline bool in_scope(struct task_struct *task)
 {

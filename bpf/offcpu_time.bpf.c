@@ -5,7 +5,7 @@
  * preempted. The user stack is taken when the task leaves the CPU, as only the current task has
  * one. The kernel stack is that of the sleep until the task runs again.
  *
- * After a freeze, an iterator lists the tasks that sleep since then or longer.
+ * After a freeze, an iterator lists the tasks that were asleep at that time.
  */
 #include "vmlinux.h"
 
@@ -25,7 +25,7 @@ const volatile bool of_cgroups = false; /* only tasks of @cgroups, or below */
 const volatile bool with_kernel = true, with_user = true;
 const volatile bool sampled = false; /* for `run = evidence`: see off_cpu_counts() */
 
-#define BUDGET_NS	   200000  /* sampled: one stack for so much time asleep of a task */
+#define BUDGET_NS	   200000  /* sampled: a task gets one record for this much sleep */
 #define PREEMPTED_LEAST_NS 1000000 /* sampled: shorter times without a CPU are not written */
 #define USER_PAUSE_NS	   200000  /* sampled: the user stack of a task is not taken more often */
 
@@ -56,7 +56,7 @@ struct off_cpu {
 	bool preempted;
 	__u64 user_bytes;
 	__u64 user[FRBPF_OFF_CPU_USER];
-	/* the last sleep that was not written before a freeze that it spans: see off_cpu_keep() */
+	/* the last sleep that the rings may lack at a freeze: see off_cpu_keep() */
 	struct {
 		__u64 begin, end; /* ns; begin 0: none */
 		__u64 kernel_bytes, user_bytes;
@@ -160,9 +160,9 @@ static __always_inline bool user_wanted(struct task_struct *task, struct off_cpu
 }
 
 /*
- * Is a time off CPU that lasted until @now written? Sampled: every long one, and one of the short
- * ones when they add up to as much. Long preemptions are written: a CPU quota stops a task this
- * way.
+ * Is the time off CPU from @begin to @now written? Sampled: it is if it lasted BUDGET_NS, or if the
+ * sleeps since the last record add up to that. Long preemptions are written, too: this is how a CPU
+ * quota stops a task.
  */
 static __always_inline bool off_cpu_counts(const struct off_cpu *s, __u64 begin, __u64 now)
 {
@@ -212,9 +212,9 @@ static __always_inline bool spans_freeze(__u64 begin, __u64 end)
 }
 
 /*
- * The rings do not have this sleep, which may have lasted at the freeze: they were paused when it
- * ended, or they had been copied. Keep it for ot_asleep(). A sleep that did last at the freeze is
- * not replaced by one that began later.
+ * Keep a sleep for ot_asleep(). The copies of the rings may lack it: the rings were paused when it
+ * ended, or had been copied before. A kept sleep that spans the freeze is not replaced by a later
+ * one.
  */
 static __always_inline void off_cpu_keep(struct off_cpu *s, const struct frbpf_off_cpu *r,
 					 __u64 kernel_bytes, __u64 begin, __u64 now)
@@ -343,7 +343,7 @@ static __always_inline __u64 asleep_fill(struct frbpf_asleep *r, struct task_str
 	return asleep_finish(r, task, s, bytes > 0 ? bytes : 0, s->user_bytes);
 }
 
-/* When the sleep began that was kept and lasted at the freeze; 0: there is none. */
+/* Start of the kept sleep, if it spans the end of the window; 0: there is none. */
 static __always_inline __u64 kept_since(const struct off_cpu *s)
 {
 	__u64 begin = s->kept.begin;
@@ -351,7 +351,7 @@ static __always_inline __u64 kept_since(const struct off_cpu *s)
 	return begin < asleep_at && s->kept.end > asleep_at ? begin : 0;
 }
 
-/* As asleep_fill(), of the sleep that was kept. Its user stack may have been replaced since. */
+/* asleep_fill() for the kept sleep. Its user stack is left out if a later one has replaced it. */
 static __always_inline __u64 kept_fill(struct frbpf_asleep *r, struct task_struct *task,
 				       const struct off_cpu *s)
 {

@@ -29,7 +29,7 @@ static __always_inline bool is_own_disk(__u64 dev)
 	return !disk || disk == dev;
 }
 
-/* Is the file below the base? Its name is held while it is open. */
+/* Is the file below the base? An open file has a dentry, and so do the directories above it. */
 static __always_inline bool is_below_base(struct inode *inode)
 {
 	__u64 base = suppress_value(FRBPF_SUPPRESS_BASE_INODE);
@@ -49,8 +49,8 @@ static __always_inline bool is_below_base(struct inode *inode)
 }
 
 /*
- * May data that are written to the file be ours? A file of another file system may contain ours, as
- * the file of a loop device does, unless our only disk is known.
+ * May data written to the file be ours? A file on another file system may contain ours, like the
+ * file of a loop device. That is ruled out if the disk that dumps go to is known.
  */
 __noinline int inode_may_be_ours(__u64 addr)
 {
@@ -70,7 +70,7 @@ __noinline int inode_may_be_ours(__u64 addr)
 	return is_below_base(inode);
 }
 
-/* May the data of the bio be ours? The first page decides. We have no pages without a file. */
+/* May the data of the bio be ours? The first page decides; anonymous pages are never ours. */
 __noinline int bio_may_be_ours(__u64 addr)
 {
 	struct bio *bio = (struct bio *)addr;

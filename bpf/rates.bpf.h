@@ -48,7 +48,7 @@ __noinline int state_count(struct frbpf_rule_state *st, __u64 value)
 		__sync_fetch_and_add(&st->values[bucket % FRBPF_MAX_VALUES], 1);
 	__sync_fetch_and_add(&st->sum, value);
 	st->last_value = value;
-	/* few attempts are enough: the winner of a race has stored a maximum, too */
+	/* few attempts are enough: each CPU that wins a race has raised the maximum */
 	for (i = 0; i < 4; i++) {
 		max = *(volatile __u64 *)&st->max_value;
 		if (value <= max || __sync_val_compare_and_swap(&st->max_value, max, value) == max)
@@ -260,9 +260,9 @@ static __always_inline bool is_cooling(const struct frbpf_rule *rule, struct frb
 }
 
 /*
- * Begin the cooldown. Exactly one match begins it, however many CPUs see one: on the CPU that
- * wins the exchange, or creates the entry. `now` may be older than the time that another CPU
- * stored, so differences are signed.
+ * Begin the cooldown. If several CPUs have a match at once, one begins it: the one that wins the
+ * exchange, or creates the entry. `now` may be older than the time that another CPU stored, so
+ * differences are signed.
  */
 static __always_inline enum frbpf_cause cooldown_begin(const struct frbpf_rule *rule,
 						       struct frbpf_rule_state *st,

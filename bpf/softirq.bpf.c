@@ -21,7 +21,7 @@ char LICENSE[] SEC("license") = "GPL";
 struct vector_run {
 	__u64 begin; /* 0: none runs */
 	__u32 vec;
-	__u32 ours; /* a request of a dump ended in it */
+	__u32 ours; /* it completed a block request of our dump */
 };
 
 struct {
@@ -48,7 +48,7 @@ int BPF_PROG(si_entry, unsigned int vec)
 	return 0;
 }
 
-/* Block requests end in their vector. */
+/* Note whether a run of the block vector completes a request of our dump. */
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(si_request_end, struct request *rq)
 {

@@ -28,7 +28,7 @@ char LICENSE[] SEC("license") = "GPL";
 /* include/linux/errno.h */
 #define ERESTARTSYS    512 /* restarted after a handler with SA_RESTART */
 #define ERESTARTNOINTR 513 /* restarted after any handler */
-#define ERESTART_LAST  516 /* ERESTART_RESTARTBLOCK; this and 514: not after a handler */
+#define ERESTART_LAST  516 /* ERESTART_RESTARTBLOCK; like 514, not restarted after a handler */
 #define SA_RESTART     0x10000000
 #define SIG_IGN	       1 /* SIG_DFL is 0 */
 

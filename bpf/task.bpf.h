@@ -15,7 +15,7 @@ const volatile __u32 daemon_pidns = PID_NS_INIT_INUM;
 
 #define BIRTH_SHIFT 22 /* numbers of tasks are below that: PID_MAX_LIMIT */
 
-/* A task by its number; numbers are reused, so with its birth unless @birth is false. */
+/* Identifies a task: its number and, if @birth, its start time, since numbers are reused. */
 static __always_inline __u64 task_key(__u32 number, __u64 born, bool birth)
 {
 	return birth ? number | born << BIRTH_SHIFT : number;
@@ -27,7 +27,7 @@ static __always_inline __u64 task_switches(struct task_struct *task)
 	return task->nvcsw + task->nivcsw;
 }
 
-/* What @pid is called in its pid namespace at @level: 0 is the initial one. */
+/* The number of @pid in its pid namespace at @level, where 0 is the initial one. */
 static __always_inline struct upid *pid_at_level(struct pid *pid, __u32 level)
 {
 	return (void *)pid + bpf_core_field_offset(struct pid, numbers) +

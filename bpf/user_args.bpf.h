@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The arguments at places in programs: those of a static probe, as its note tells, or of a function
- * at its entry, which user space describes the same way.
+ * Arguments at a place in a program: of a static probe, or of a function at its entry. The note of
+ * the probe tells where they are; user space describes those of functions in the same way.
  */
 #ifndef FRBPF_USER_ARGS_BPF_H
 #define FRBPF_USER_ARGS_BPF_H
@@ -63,9 +63,9 @@ static __always_inline __u64 place_arg(struct pt_regs *ctx, const struct frbpf_u
 }
 
 /*
- * The same without user_reg(), which would add a path for each register and argument: for loops
- * over all arguments. Missing ones also get a value unknown to the verifier: otherwise it would
- * walk the rest once for each set of arguments.
+ * The same for loops over all arguments. It does without user_reg(), by which the verifier would
+ * walk a path for each register and argument. Missing arguments, too, get a value that the verifier
+ * does not know: otherwise it would walk the rest once for each set of arguments.
  */
 static __always_inline __u64 place_arg_any(struct pt_regs *ctx,
 					   const struct frbpf_usdt_place *place, __u32 i)

@@ -77,7 +77,7 @@ static __always_inline __u64 user_memory(__u64 at, __u32 size)
 	return v[0];
 }
 
-/* One struct match for each of the programs on a CPU that preempted one another. */
+/* Programs on a CPU may preempt one another, so each CPU has several struct match. */
 #define USER_MATCHES 4
 
 struct {

@@ -104,8 +104,8 @@ int waits_look(struct bpf_iter__task *ctx)
 }
 
 /*
- * The same at the end of a wait whose value matters; counts if it is false. The task does not run
- * yet, not even at the switch to it.
+ * wait_lasts() at the end of a wait whose value matters. False is counted in `not_seen`. The task
+ * does not run yet, not even at the switch to it.
  */
 static __always_inline bool wait_seen(const struct wait *wait, struct task_struct *task)
 {
