@@ -138,7 +138,7 @@ static json_t *stored_why(const json_t *manifest)
 	return num(why, "of_ns") && str(why, "verdict")[0] ? why : NULL;
 }
 
-/* Without answer: print what the manifest knows. @reason: why there is none. */
+/* There is no answer, for @reason: print what the manifest says. */
 static void print_known(const struct why_options *o, json_t *manifest, const char *reason)
 {
 	json_t *trigger = json_array_get(json_object_get(manifest, "triggers"), 0), *j, *stored;
@@ -170,7 +170,7 @@ static bool lacks_names(const struct why *w, const struct why_verdict *v, const 
 	       (why__lacks_kernel_names(w) || !strcmp(str(manifest, "frbpf"), frbpf_version));
 }
 
-/* Where functions have no names here: print the verdict in the manifest first, or add it to @j. */
+/* If functions have no names here, first print the verdict in the manifest, or add it to @j. */
 static void print_stored(const struct why *w, const struct why_verdict *v, json_t *manifest,
 			 struct why_screen *screen, json_t *j)
 {

@@ -20,7 +20,7 @@
 
 #define PROGRAMS_MAX 64 /* of one tracepoint: BPF_TRACE_MAX_PROGS of the kernel */
 
-/* A failure is reported of @part. Free both, also after a failure. */
+/* A failure is reported as a finding on @part. Free both, even after a failure. */
 static int make_example(const struct examination *e, const char *part, const char *text,
 			struct ruleset **rs, struct plan **ret)
 {

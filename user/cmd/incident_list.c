@@ -162,8 +162,8 @@ out:
 }
 
 /*
- * Take a dump in the directory of the manifest @path for the first that cannot be read at its
- * place.
+ * The first dump that cannot be read at its path may be beside the manifest @path, under the same
+ * name: use that file.
  */
 static void find_beside(const char *path, const json_t *m)
 {

@@ -107,7 +107,7 @@ static bool judge_always(const struct rule_conf *rule, const struct live_rule *l
 	return true;
 }
 
-/* Fewer than half of the values that a percentile needs will come in the time of `learn`. */
+/* Will the time of `learn` bring fewer than half of the values that the percentile needs? */
 static bool judge_learning(const struct rule_conf *rule, uint64_t seen, uint64_t ns,
 			   struct diags *d)
 {

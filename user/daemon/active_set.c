@@ -305,7 +305,7 @@ void active_set__take_counters(struct active_set *g, const struct active_set *ol
 	}
 }
 
-/* Rules that were armed do not dump plain sessions that make no dumps. */
+/* Take plain sessions that make no dumps out of each rule. Only armed rules can have them. */
 static void drop_undumped(struct active_set *g)
 {
 	for (size_t i = 0; i < g->rules->n_rules; i++) {
@@ -545,7 +545,7 @@ static void *reaper_thread(void *arg)
 	pthread_setname_np(pthread_self(), "frbpf-reaper");
 	while ((g = take_active_set(arg))) {
 		active_set__unref(g);
-		malloc_trim(0); /* also memory of reading the rules; nobody waits for this thread */
+		malloc_trim(0); /* slow, but nobody waits here; also frees what rules took */
 	}
 	return NULL;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Brings up what everything that records has: host data, side band, detectors, trigger thread, log
- * of suppressed matches. The daemon and `frbpf run` both start them here, and then put rules in
- * force.
+ * Starts the parts that every recorder has: host data, side band, detectors, trigger thread, log of
+ * suppressed matches. The daemon and `frbpf run` both start them here, and then put rules in force.
  * Life: open, use, free. For one thread, except for what has a lock of its own.
  */
 #ifndef FRBPF_DAEMON_BRING_UP_H
@@ -47,8 +46,8 @@ struct bring_up { /* { 0 } is legal to free */
 
 /*
  * Start everything except rules and sessions. Raises the limit of open files to its maximum, so
- * fork processes that start commands before. @ret must not move. 0 or negative errno with a message
- * in @err; call bring_up__free() in both cases.
+ * processes that start commands must be forked earlier. @ret must not move. 0 or negative errno
+ * with a message in @err; call bring_up__free() in both cases.
  */
 int bring_up__open(const struct bring_up_opts *opts, const struct daemon_conf *conf,
 		   struct err *err, struct bring_up *ret);

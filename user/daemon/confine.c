@@ -22,7 +22,7 @@ int confine__calls(void)
 
 /* ---- files ---- */
 
-static int writers = -1; /* their Landlock domain; threads may start until the end */
+static int writers = -1; /* fd of their Landlock domain; never closed: threads may start late */
 
 int confine__set_base(int base)
 {

@@ -3,7 +3,8 @@
  * Follows CPUs that come and go. Sessions, the side band, and detectors that have events on each
  * CPU adapt to them.
  * Life: open; begin when the side band is open but not started; process whenever the descriptor is
- * readable; free after the side band. For one thread, except for the side band's, which compares.
+ * readable; free after the side band. For one thread; only the comparison of CPUs runs in the side
+ * band's thread.
  */
 #ifndef FRBPF_DAEMON_CPU_FOLLOW_H
 #define FRBPF_DAEMON_CPU_FOLLOW_H

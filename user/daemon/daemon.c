@@ -498,7 +498,7 @@ static void tear_down(struct daemon *d, bool undo)
 	rulebook__free(d->rulebook);
 	retainer__free(d->retainer);
 	bring_up__free(&d->bring_up);
-	/* what it asks has been cancelled just now */
+	/* does not wait: bring_up__free() has cancelled what it asked of the examiner */
 	culprit_reader__free(d->culprit_reader);
 	proxies__free(d->proxies); /* the sessions have released them just now */
 	state_keeper__free(d->keeper);

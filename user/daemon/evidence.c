@@ -32,17 +32,16 @@
 #define BRIEF (1U << EVIDENCE_BRIEF)
 #define FULL  (1U << EVIDENCE_FULL)
 /*
- * Not levels. UNFED: no BPF program can write events. STAYS: a BPF program writes the stacks of
- * waits. STACKED: none does, so switches have them.
+ * Bits beside the level. UNFED: no BPF program can write events. STAYS: a BPF program writes the
+ * stacks of waits. STACKED: none does, so the samples of switches have stacks.
  */
 #define UNFED	(1U << 31)
 #define STAYS	(1U << 30)
 #define STACKED (1U << 29)
 
 /*
- * Stacks are recorded only where they explain something: the function in which a task waits, and
- * the task that wakes it or on whose behalf that happens. Kernel filters drop events that no
- * explanation needs.
+ * Stacks are recorded only where they explain something: in which function a task waits, and for
+ * whom an interrupt wakes it. Kernel filters drop events that no explanation needs.
  */
 static const struct evidence_event {
 	const char *system; /* NULL: an event bpf-output with this name */

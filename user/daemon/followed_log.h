@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The ends of pending events. They are followed after their incident: when one ends, the manifest
- * gets the final value. For one thread, except that the ends come in the thread that consumes
- * triggers.
+ * Pending events that fired a rule are followed after their incident. When one ends, its final
+ * value is written to the manifest. For one thread, except that the thread that consumes triggers
+ * reports the ends.
  */
 #ifndef FRBPF_DAEMON_FOLLOWED_LOG_H
 #define FRBPF_DAEMON_FOLLOWED_LOG_H

@@ -270,7 +270,7 @@ static bool is_tracepoint(const struct event *ev, const char *system, const char
 	return ev->tp && !strcmp(ev->tp->system, system) && !strcmp(ev->tp->name, name);
 }
 
-/* Has the event stacks of its own? For switches, those of waits are as good. */
+/* Does the event have stacks? For switches, the stacks of waits do as well. */
 static bool event_has_stacks(const struct event_list *l, const struct event *ev)
 {
 	return ev->attr.sample_type & PERF_SAMPLE_CALLCHAIN ||
@@ -358,8 +358,8 @@ static const struct {
 };
 
 /*
- * Warn, once per session, of software events in several recordings: the kernel fills in the data of
- * a sample once for all events of a hit, with the time and id of one of them.
+ * Warn, once per session, about software events that several recordings have. The kernel fills in
+ * the data of a sample once for all events of a hit, with time and id of one of them.
  */
 static void check_neighbours(const struct linter *l, size_t session)
 {

@@ -159,7 +159,7 @@ static void expect_window(struct session_plan *s, uint64_t ring, size_t begins)
 	s->window_most = (unsigned __int128)s->ring_bytes * NSEC_PER_SEC / least;
 }
 
-/* Warn of a line without --overwrite, and of --max-size where it has no effect. */
+/* Warn about a line without --overwrite, and about --max-size where it has no effect. */
 static void check_overwrite(const struct planner *pl, const struct session_conf *conf,
 			    const struct record_opts *opts)
 {

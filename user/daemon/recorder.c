@@ -161,7 +161,7 @@ int recorder__put_in_force(struct recorder *r, struct active_set *g, struct err 
 		withdraw_offered(r);
 	else
 		commit_offered(r);
-	heap__end_load(); /* before mlockall(), which keeps what is free, too */
+	heap__end_load(); /* before mlockall(), which also locks free memory */
 	/* Keep what the real-time threads touch in memory. Not an error if it is refused. */
 	mlockall(MCL_CURRENT | MCL_ONFAULT);
 	return code;

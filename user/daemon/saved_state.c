@@ -157,7 +157,7 @@ static bool read_json_time(const struct reader *r, const json_t *j, __u64 *ret)
 	return true;
 }
 
-/* Read the value that a cooldown began with. Files older than `escalate` lack it. */
+/* Read the value that a cooldown began with. State files from before `escalate` lack it. */
 static bool read_bar(const json_t *j, __u64 *ret)
 {
 	if (j && (!json_is_integer(j) || json_integer_value(j) < 0))
@@ -304,7 +304,7 @@ static bool read_one_learnt(const json_t *j, struct past_learnt *ret)
 	return read_buckets(json_object_get(j, "buckets"), ret);
 }
 
-/* Read what rules have learnt. Files older than learnt thresholds lack it. */
+/* Read what rules have learnt. State files from before learnt thresholds lack it. */
 static bool read_learnt(const json_t *list, struct saved_state *k)
 {
 	size_t i, n = json_array_size(list);

@@ -21,9 +21,9 @@ int session_feed__open(struct session *s, const struct record_target *target, st
 		       struct feed **ret);
 
 /*
- * Load what @events, those of `run = evidence`, want, attach it for a moment, and write nothing.
- * What would not be recorded is added to @missing, a line for each; without memory, not all of it.
- * Returns whether all would be recorded.
+ * Load and attach the programs that @events, those of `run = evidence`, want, for a moment. Nothing
+ * is written. Adds a line to @missing for each thing that would not be recorded; without memory,
+ * some lines are left out. Returns whether all would be recorded.
  */
 bool session_feed__try(struct event_list *events, struct buf *missing);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A file that a plain session writes all the time, as `perf record` does:
- * BASE/session-NAME/perf.data. Readers have it from the start, also if we are killed. Life: open,
+ * BASE/session-NAME/perf.data. Readers have it from the start, even if we are killed. Life: open,
  * add records in passes over all rings, close, free.
  */
 #ifndef FRBPF_DUMP_PLAIN_FILE_H

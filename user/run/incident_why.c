@@ -45,7 +45,7 @@ static size_t incident_list(struct incident_question *v, size_t n, struct run_in
 	k->q = (struct why_question){ .tid = t->tid,
 				      .to = t->time,
 				      .from = t->value ? t->time - t->value : UINT64_MAX };
-	/* on failure, events alone answer */
+	/* if this fails, the question has only what the trigger says */
 	manifest__edit(base, inc->name, read_question, &k->q, &err);
 	return n + 1;
 }

@@ -25,8 +25,8 @@ size_t incident_why__prepare(struct outcome *o, const struct base_dir *base,
 			     struct incident_question *ret);
 
 /*
- * Set `why` and `verdict` of the @n incidents of @v. Reads the dumps. Incidents that why cannot
- * answer are left out, and those after half a minute of CPU time.
+ * Set `why` and `verdict` of the @n incidents of @v. Reads the dumps. Leaves out incidents without
+ * an answer, and all further ones after half a minute of CPU time.
  */
 void incident_why__find(const struct outcome *o, const struct incident_question *v, size_t n);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The tasks of a run, for sessions and rules. Sessions have perf events of these threads or of this
- * cgroup; the kernel inherits them at fork. Rules use tasks marked in BPF, which inherits the mark
- * at fork, or the same cgroup.
+ * The tasks of a run, for sessions and rules. Sessions have perf events of these threads, which
+ * their children inherit, or of the cgroup. Rules are confined to tasks in the scope map, which
+ * children enter at fork, or to the same cgroup.
  */
 #ifndef FRBPF_RUN_RUN_TARGET_H
 #define FRBPF_RUN_RUN_TARGET_H

@@ -35,10 +35,10 @@ int kernel_maps__emit(const struct kernel_maps *k, uint64_t time, struct buf *ou
 /*
  * ---- kernel images ----
  *
- * Only /proc/kallsyms tells where the kernel's text is, and the code that the kernel made at run
- * time, other than BPF programs: trampolines and dispatchers of BPF, functions of its struct_ops,
- * trampolines of ftrace, pages of kprobes. KSYMBOL records exist only for code made later. kallsyms
- * has no sizes.
+ * Only /proc/kallsyms tells where the kernel's text is, and where the code is that it made at run
+ * time: BPF trampolines, dispatchers and struct_ops functions, ftrace trampolines, kprobe pages.
+ * (bpf_info.h reads BPF programs.) KSYMBOL records exist only for code made later. kallsyms has no
+ * sizes.
  */
 
 /*

@@ -30,7 +30,7 @@ struct procmap_query {
 #define PROCMAP_QUERY _IOWR('f', 17, struct procmap_query)
 enum { VMA_READABLE = 1, VMA_WRITABLE = 2, VMA_EXECUTABLE = 4, VMA_SHARED = 8, OR_NEXT = 16 };
 
-/* Does the map have the name "//anon" in records? Others without a file keep theirs, as [heap]. */
+/* Is the map's name "//anon" in records? Other maps without a file keep theirs, such as [heap]. */
 static bool is_anonymous(const char *name, size_t len)
 {
 	static const char named[] = "[anon:", shmem[] = "[anon_shmem:";

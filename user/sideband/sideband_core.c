@@ -91,7 +91,7 @@ static void drained_record(const struct perf_event_header *rec, void *arg)
 		name_kernel_thread(sb, (const void *)rec);
 }
 
-/* In files, one event per CPU has all side-band records: give the watch's records its id. */
+/* Files list the events of the rings only, so a record of a watch gets the id of such an event. */
 static void watched_record(const struct perf_event_header *rec, void *arg)
 {
 	struct {

@@ -40,7 +40,7 @@ bool incident_trigger__part(const struct incident_trigger *it, size_t i,
 	return true;
 }
 
-/* Its beginning, or the earliest one of its parts. */
+/* When its event began, or the event of one of its parts: the earliest time, ns. */
 static uint64_t incident_trigger__first(const struct incident_trigger *it)
 {
 	uint64_t first = incident_trigger__began(it);

@@ -26,8 +26,8 @@ void horizon__each_session(struct horizon *h, void (*fn)(struct session *s, void
 
 /*
  * The earliest start, ns, of a window in which every CPU is complete, if its rings are frozen now
- * or later. Without sessions, now. The value is conservative. It is exact only if measured several
- * times per turn of a ring. Reads only the head of every ring. For one thread.
+ * or later. Without sessions, now. The value is never too late, and close only if this is called
+ * several times before a ring wraps around. Reads only the head of every ring. For one thread.
  */
 uint64_t horizon__measure(struct horizon *h);
 

@@ -408,8 +408,8 @@ static bool is_restart(const struct claim *c, const struct end_sample *s)
 }
 
 /*
- * What happens once at a time has at most one begin, and then one end, within its time. A further
- * event contradicts the trigger.
+ * If only one such event can last at a time, its duration contains at most one begin, and then one
+ * end. Any further one contradicts the trigger.
  */
 static void claim__note_inside(struct claim *c, enum role role, uint64_t time)
 {
