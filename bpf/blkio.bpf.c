@@ -183,7 +183,7 @@ static __always_inline void check_request(struct request *rq, const struct fligh
 					  __u32 bytes, __u32 bank, __u64 now, __u64 value)
 {
 	struct measured s = { .now = now, .value = value, .bank = bank };
-	__u64 *busy = scratch_take(&missing_storage);
+	__u64 *busy = scratch_take(&unmeasured);
 	struct match *m;
 
 	if (!busy)

@@ -69,7 +69,7 @@ static __always_inline void due_add(const struct due_task *of, const struct due 
 		if (!bpf_map_update_elem(&due_tasks, &task, &at, BPF_ANY))
 			return;
 	}
-	__sync_fetch_and_add(&missing_storage, 1);
+	__sync_fetch_and_add(&unmeasured, 1);
 }
 
 /*
@@ -145,7 +145,7 @@ static __always_inline void due_all(__u32 at, struct match *m, __u64 sp)
 	for (__u32 i = 0; i < DUE_MOST / DUE_AT_ONCE && at; i++)
 		at = due_some(at, m, sp);
 	if (at)
-		__sync_fetch_and_add(&missing_storage, 1);
+		__sync_fetch_and_add(&unmeasured, 1);
 }
 
 /* Second pass. */
@@ -199,7 +199,7 @@ static long due_rest_of(void *map, const struct due_task *task, const __u32 *fir
 	for (__u32 i = 0; i < DUE_MOST && at; i++)
 		at = due_one(at, m, 0);
 	if (at)
-		__sync_fetch_and_add(&missing_storage, 1);
+		__sync_fetch_and_add(&unmeasured, 1);
 	return 0;
 }
 

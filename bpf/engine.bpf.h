@@ -157,7 +157,7 @@ struct frbpf_control control;
  * Events not measured: a task has no storage, a table is full, working memory is in use, or a call
  * was abandoned. On a cache line of its own, since every event reads `control`.
  */
-__u64 missing_storage __attribute__((aligned(64)));
+__u64 unmeasured __attribute__((aligned(64)));
 /* Strings that could not be read: their pages were not there, or the pointer was wrong. */
 __u64 texts_unread;
 /*

@@ -65,7 +65,7 @@ static __always_inline struct hit *hit_begin(void)
 	if (!hit)
 		return NULL;
 	if (hit->busy) {
-		__sync_fetch_and_add(&missing_storage, 1);
+		__sync_fetch_and_add(&unmeasured, 1);
 		return NULL;
 	}
 	hit->busy = 1;

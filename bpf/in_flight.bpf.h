@@ -210,7 +210,7 @@ static __always_inline struct flight *flight_begin(const struct flight_key *key,
 		if (flight_add(key, now))
 			break;
 	}
-	__sync_fetch_and_add(&missing_storage, 1);
+	__sync_fetch_and_add(&unmeasured, 1);
 	return NULL;
 }
 
@@ -232,7 +232,7 @@ static __always_inline struct flight *flight_end(const struct flight_key *key)
 	if (!f || !*(volatile __u32 *)&f->depth)
 		return NULL;
 	if (!flight_lock_as(f, key)) {
-		__sync_fetch_and_add(&missing_storage, 1);
+		__sync_fetch_and_add(&unmeasured, 1);
 		return NULL;
 	}
 	if (f->depth)

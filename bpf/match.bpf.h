@@ -13,7 +13,7 @@ static __always_inline bool cgroup_has_id(__u64 id, __u64 wanted)
 /* Is the cgroup (v2) at address @cgroup the one with @id, or below it? */
 __noinline int cgroup_below(__u64 cgroup, __u64 id)
 {
-	return cgroup_is_below(cgroup, cgroup_has_id, id);
+	return cgroup_or_ancestor_is(cgroup, cgroup_has_id, id);
 }
 
 static __always_inline bool is_in_scope_cgroup(struct task_struct *task)

@@ -125,7 +125,7 @@ static __always_inline bool cgroup_is_listed(__u64 id, __u64 unused)
 /* Is one of @cgroups the cgroup at address @cgroup, or above it? */
 __noinline int cgroup_wanted(__u64 cgroup)
 {
-	return cgroup_is_below(cgroup, cgroup_is_listed, 0);
+	return cgroup_or_ancestor_is(cgroup, cgroup_is_listed, 0);
 }
 
 static __always_inline bool task_wanted(struct task_struct *task)

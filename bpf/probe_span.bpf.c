@@ -118,7 +118,7 @@ static __always_inline void count_evicted(void)
 	if (__sync_fetch_and_add(&n_spans, 1) < MAX_SPANS)
 		return;
 	__sync_fetch_and_add(&n_spans, -1);
-	__sync_fetch_and_add(&missing_storage, 1);
+	__sync_fetch_and_add(&unmeasured, 1);
 }
 
 /* 0 or negative errno */
@@ -162,7 +162,7 @@ int ps_start(struct pt_regs *ctx)
 	begun.begin = bpf_ktime_get_ns();
 	if (!note_start(&key, &begun))
 		return 0;
-	__sync_fetch_and_add(&missing_storage, 1);
+	__sync_fetch_and_add(&unmeasured, 1);
 	forget_start(&key); /* its end must not find an earlier one */
 	return 0;
 }

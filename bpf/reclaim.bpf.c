@@ -70,7 +70,7 @@ static __always_inline void stall_begin(int order, gfp_t gfp)
 			return;
 		}
 	}
-	__sync_fetch_and_add(&missing_storage, 1);
+	__sync_fetch_and_add(&unmeasured, 1);
 }
 
 static __always_inline struct stall *stall_of(__u32 tid)

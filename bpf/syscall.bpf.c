@@ -125,7 +125,7 @@ static __always_inline void copy_path(struct task_struct *task, struct pt_regs *
 		return;
 	path = bpf_task_storage_get(&call_paths, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!path) {
-		__sync_fetch_and_add(&missing_storage, 1);
+		__sync_fetch_and_add(&unmeasured, 1);
 		return;
 	}
 	path->begin = 0;
@@ -155,7 +155,7 @@ int BPF_PROG(sc_enter, struct pt_regs *regs, long nr)
 		call = bpf_task_storage_get(&calls, task, 0, 0);
 	if (!call) {
 		if (watches)
-			__sync_fetch_and_add(&missing_storage, 1);
+			__sync_fetch_and_add(&unmeasured, 1);
 		return 0;
 	}
 	if (nr == NR_RT_SIGRETURN) {

@@ -98,8 +98,8 @@ __noinline int cgroup_ids(__u64 cgroup, struct cgroup_ids *ids)
  * Does @is_meant(id, @data) hold for the id of the cgroup (v2) at address @cgroup, or of one above
  * it? Each caller is global (__noinline): the verifier walks the loop once.
  */
-static __always_inline int cgroup_is_below(__u64 cgroup, bool (*is_meant)(__u64 id, __u64 data),
-					   __u64 data)
+static __always_inline int cgroup_or_ancestor_is(__u64 cgroup,
+						 bool (*is_meant)(__u64 id, __u64 data), __u64 data)
 {
 	struct cgroup *cgrp = (struct cgroup *)cgroup;
 	__u32 i, level;

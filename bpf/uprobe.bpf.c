@@ -128,7 +128,7 @@ int up_enter(struct pt_regs *ctx)
 	struct call call;
 
 	if (bpf_map_lookup_elem(&calls, &key)) /* abandoned */
-		__sync_fetch_and_add(&missing_storage, 1);
+		__sync_fetch_and_add(&unmeasured, 1);
 	if (!begun)
 		begun = 1;
 	read_args(ctx, call.args);
@@ -138,7 +138,7 @@ int up_enter(struct pt_regs *ctx)
 	call.begin = bpf_ktime_get_ns();
 	if (!bpf_map_update_elem(&calls, &key, &call, BPF_ANY))
 		return 0;
-	__sync_fetch_and_add(&missing_storage, 1);
+	__sync_fetch_and_add(&unmeasured, 1);
 	bpf_map_delete_elem(&calls, &key); /* its end must not find an earlier call */
 	return 0;
 }

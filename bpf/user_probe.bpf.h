@@ -109,7 +109,7 @@ static __always_inline struct match *user_match(const struct measured *s)
 			return m;
 		}
 	}
-	__sync_fetch_and_add(&missing_storage, 1);
+	__sync_fetch_and_add(&unmeasured, 1);
 	return NULL;
 }
 

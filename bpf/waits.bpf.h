@@ -52,7 +52,7 @@ static __always_inline struct wait *wait_of(struct task_struct *task)
 	struct wait *wait = bpf_task_storage_get(&waits, task, 0, 0);
 
 	if (!wait)
-		__sync_fetch_and_add(&missing_storage, 1);
+		__sync_fetch_and_add(&unmeasured, 1);
 	return wait;
 }
 

@@ -354,7 +354,7 @@ static inline uint64_t missing(const struct detectors *d)
 	struct detectors_stats stats;
 
 	detectors__stats(d, &stats);
-	return stats.missing_storage;
+	return stats.unmeasured;
 }
 
 struct findings; /* what a child reports of itself; each test defines it */

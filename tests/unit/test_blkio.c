@@ -528,12 +528,12 @@ static void test_full(void **state)
 	BEGIN(&s);
 	skel = load_table(FRBPF_MAX_IN_FLIGHT + FRBPF_MAX_KEPT);
 	run(&s, write_direct);
-	assert_true(skel->bss->missing_storage > 0);
+	assert_true(skel->bss->unmeasured > 0);
 	blkio_bpf__destroy(skel);
 
 	skel = load_table(in_flight);
 	run(&s, write_scattered);
-	assert_int_equal(skel->bss->missing_storage, 0);
+	assert_int_equal(skel->bss->unmeasured, 0);
 	assert_true(all_end(skel));
 	blkio_bpf__destroy(skel);
 	end(&s);

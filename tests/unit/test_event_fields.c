@@ -127,7 +127,7 @@ static void test_fields_reload(void **state)
 	assert_int_equal(await(pid), 0);
 	matched_by(d, slots[0], N);
 	detectors__stats(d, &stats);
-	assert_int_equal(stats.missing_storage, 0);
+	assert_int_equal(stats.unmeasured, 0);
 	assert_int_equal(matched(d, slots[0]), N);
 	detectors__free(d);
 	ruleset__free(rs[0]);

@@ -159,7 +159,7 @@ static struct stalls stalls_among(struct reader *r, uint32_t free)
 	look_at(fd, pid, &ret);
 	assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(skel->maps.states), &zero, &st), 0);
 	ret.matched = st.fired; /* its rule is quiet and has no cooldown */
-	ret.missing = skel->bss->missing_storage;
+	ret.missing = skel->bss->unmeasured;
 	reclaim_bpf__destroy(skel);
 	return ret;
 }

@@ -153,7 +153,7 @@ static void test_tree(void **state)
 	let_go(in, go, done);
 	assert_int_equal(matched(d, slot), 7);
 	detectors__stats(d, &stats);
-	assert_int_equal(stats.missing_storage, 0);
+	assert_int_equal(stats.unmeasured, 0);
 	close_detectors(d, rs);
 }
 

@@ -146,7 +146,7 @@ static uint64_t dropped(uint64_t age, uint32_t *ret_used)
 
 	attach_start(skel);
 	run(begin_many, f);
-	n = skel->bss->missing_storage;
+	n = skel->bss->unmeasured;
 	*ret_used = used(skel);
 	span_bpf__destroy(skel);
 	munmap(f, sizeof(*f));
@@ -186,12 +186,12 @@ static void check_all_in_flight(bool nested)
 		hit_each(skel->progs.span_start, first, FRBPF_MAX_IN_FLIGHT);
 		assert_int_equal(used(skel), FRBPF_MAX_IN_FLIGHT);
 		hit_each(skel->progs.span_end, first, FRBPF_MAX_IN_FLIGHT);
-		assert_int_equal(skel->bss->missing_storage, 0);
+		assert_int_equal(skel->bss->unmeasured, 0);
 		assert_int_equal(fired(skel), (i + 1) * FRBPF_MAX_IN_FLIGHT);
 		assert_int_equal(used(skel), 0);
 	}
 	hit_each(skel->progs.span_start, first, 2 * FRBPF_MAX_IN_FLIGHT);
-	missed = skel->bss->missing_storage;
+	missed = skel->bss->unmeasured;
 	assert_in_range(missed, 1, FRBPF_MAX_IN_FLIGHT);
 	hit_each(skel->progs.span_end, first, 2 * FRBPF_MAX_IN_FLIGHT);
 	assert_int_equal(fired(skel), 5 * FRBPF_MAX_IN_FLIGHT - missed);

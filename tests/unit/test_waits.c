@@ -106,7 +106,7 @@ static void check_runqlat(bool load_first)
 	if (!s.n)
 		print_message("waited %llu ns, %llu times no storage\n",
 			      (unsigned long long)(f->end - f->begin),
-			      (unsigned long long)stats.missing_storage);
+			      (unsigned long long)stats.unmeasured);
 	assert_int_equal(s.n, 1);
 	assert_int_equal(s.last.tag, FRBPF_TAG_TRIGGER);
 	assert_int_equal(s.last.source, FRBPF_SOURCE_RUNQLAT);

@@ -323,10 +323,10 @@ static void print_verbose(const json_t *s)
 		printf("  no dump:    %" PRIu64 " too many at once, %" PRIu64
 		       " of rules replaced, %" PRIu64 " malformed\n",
 		       num(trig, "busy"), num(trig, "stale"), num(trig, "malformed"));
-	if (num(trig, "missing_storage"))
+	if (num(trig, "unmeasured"))
 		printf("  not seen:   %" PRIu64
 		       " waits or calls without a beginning (no room to note it) or an end\n",
-		       num(trig, "missing_storage"));
+		       num(trig, "unmeasured"));
 	if (num(trig, "texts_unread"))
 		printf("  not seen:   %" PRIu64
 		       " strings of programs could not be read: str() or path did not match\n",

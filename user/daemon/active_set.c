@@ -306,7 +306,7 @@ void active_set__take_counters(struct active_set *g, const struct active_set *ol
 }
 
 /* Take plain sessions that make no dumps out of each rule. Only armed rules can have them. */
-static void drop_undumped(struct active_set *g)
+static void rules_drop_plain(struct active_set *g)
 {
 	for (size_t i = 0; i < g->rules->n_rules; i++) {
 		struct rule_conf *rule = &g->rules->rules[i];
@@ -406,7 +406,7 @@ int active_set__make(struct ruleset *rs, struct plan *plan, struct active_set *o
 		active_set__unref(g);
 		return code;
 	}
-	drop_undumped(g);
+	rules_drop_plain(g);
 	find_kept_rules(g, old);
 	*ret = g;
 	return 0;

@@ -32,12 +32,12 @@
 #define BRIEF (1U << EVIDENCE_BRIEF)
 #define FULL  (1U << EVIDENCE_FULL)
 /*
- * Bits beside the level. UNFED: no BPF program can write events. STAYS: a BPF program writes the
- * stacks of waits. STACKED: none does, so the samples of switches have stacks.
+ * What may hold beside the level. NO_PROGRAMS: no BPF program can write events. WAIT_STACKS: a BPF
+ * program writes the stacks of waits. SWITCH_STACKS: none does, so samples of switches have stacks.
  */
-#define UNFED	(1U << 31)
-#define STAYS	(1U << 30)
-#define STACKED (1U << 29)
+#define NO_PROGRAMS   (1U << 31)
+#define WAIT_STACKS   (1U << 30)
+#define SWITCH_STACKS (1U << 29)
 
 /*
  * Stacks are recorded only where they explain something: in which function a task waits, and for
@@ -50,17 +50,17 @@ static const struct evidence_event {
 	const char *filter;
 	bool of_subject;	  /* stacks of the named threads are copied */
 	const char *functions[2]; /* only timers with one of these */
-	unsigned levels;	  /* those that have it, BRIEF to STACKED; 0: all */
+	unsigned only_if;	  /* one of these holds, BRIEF to SWITCH_STACKS; 0: always */
 } evidence_events[] = {
 	/* who had which CPU; the stack of an idle CPU is not worth its space */
-	{ "sched", "sched_switch", true, "prev_pid != 0", true, .levels = STACKED },
-	{ "sched", "sched_switch", false, "prev_pid == 0", .levels = STACKED },
-	{ "sched", "sched_switch", false, NULL, true, .levels = STAYS },
+	{ "sched", "sched_switch", true, "prev_pid != 0", true, .only_if = SWITCH_STACKS },
+	{ "sched", "sched_switch", false, "prev_pid == 0", .only_if = SWITCH_STACKS },
+	{ "sched", "sched_switch", false, NULL, true, .only_if = WAIT_STACKS },
 	/*
 	 * where a task waited: a BPF program takes the stack of long waits, and of some short ones,
 	 * which is cheaper than that of every switch
 	 */
-	{ NULL, OFF_CPU_EVENT, true, .levels = STAYS },
+	{ NULL, OFF_CPU_EVENT, true, .only_if = WAIT_STACKS },
 	/*
 	 * Who ended which wait, and who gave work to a kworker, kswapd or a journal. Events of work
 	 * queues would tell the same, but are more frequent. The CPU and the migrations tell in
@@ -68,8 +68,8 @@ static const struct evidence_event {
 	 * the stack tells for whom it was.
 	 */
 	{ "sched", "sched_waking", true, "common_flags & " IN_INTERRUPT },
-	{ "sched", "sched_waking", false, "!(common_flags & " IN_INTERRUPT ")", .levels = BRIEF },
-	{ "sched", "sched_waking", true, "!(common_flags & " IN_INTERRUPT ")", .levels = FULL },
+	{ "sched", "sched_waking", false, "!(common_flags & " IN_INTERRUPT ")", .only_if = BRIEF },
+	{ "sched", "sched_waking", true, "!(common_flags & " IN_INTERRUPT ")", .only_if = FULL },
 	{ "sched", "sched_migrate_task", false },
 	{ "sched", "sched_wakeup_new", false },
 	/* which CPU went offline, so that its tasks moved to others */
@@ -80,14 +80,14 @@ static const struct evidence_event {
 	 */
 	{ NULL, "lock_wait", true },
 	/* long interrupts, written by a BPF program; short ones explain nothing */
-	{ NULL, "interrupt", .levels = BRIEF },
+	{ NULL, "interrupt", .only_if = BRIEF },
 	/* who stopped or woke whom with a signal */
 	{ "signal", "signal_generate", false },
 	/* time that interrupts took from a running task */
-	{ "irq", "irq_handler_entry", .levels = FULL | UNFED },
-	{ "irq", "irq_handler_exit", .levels = FULL | UNFED },
-	{ "irq", "softirq_entry", .levels = FULL | UNFED },
-	{ "irq", "softirq_exit", .levels = FULL | UNFED },
+	{ "irq", "irq_handler_entry", .only_if = FULL | NO_PROGRAMS },
+	{ "irq", "irq_handler_exit", .only_if = FULL | NO_PROGRAMS },
+	{ "irq", "softirq_entry", .only_if = FULL | NO_PROGRAMS },
+	{ "irq", "softirq_exit", .only_if = FULL | NO_PROGRAMS },
 	/* where a block request was meanwhile */
 	{ "block", "block_rq_insert" },
 	{ "block", "block_rq_issue" },
@@ -227,40 +227,40 @@ static int table_event_add(const struct evidence_event *e, const struct evidence
 }
 
 /*
- * The level, with UNFED, STAYS or STACKED. Stacks of waits do not show locks of the kernel. So they
- * replace those of switches only beside lock:contention_begin, of Linux 5.19.
+ * The level, with NO_PROGRAMS, WAIT_STACKS or SWITCH_STACKS. Stacks of waits do not show locks of
+ * the kernel. So they replace those of switches only beside lock:contention_begin, of Linux 5.19.
  */
-static unsigned evidence_levels(enum evidence_level level, const struct evidence_kernel *kernel)
+static unsigned evidence_holding(enum evidence_level level, const struct evidence_kernel *kernel)
 {
-	unsigned levels = 1U << level;
+	unsigned holding = 1U << level;
 
 	if (!kernel->feeds)
-		return levels | UNFED | STACKED;
-	return levels |
+		return holding | NO_PROGRAMS | SWITCH_STACKS;
+	return holding |
 	       (level == EVIDENCE_BRIEF && kernel->has("lock", "contention_begin", kernel->arg)
-			? STAYS
-			: STACKED);
+			? WAIT_STACKS
+			: SWITCH_STACKS);
 }
 
-static bool event_is_of(const struct evidence_event *e, unsigned levels)
+static bool event_is_of(const struct evidence_event *e, unsigned holding)
 {
-	if (levels & UNFED && !e->system && e->levels) /* tracepoints replace it */
+	if (holding & NO_PROGRAMS && !e->system && e->only_if) /* tracepoints replace it */
 		return false;
-	return !e->levels || e->levels & levels;
+	return !e->only_if || e->only_if & holding;
 }
 
 int evidence__line(enum evidence_level level, const struct evidence_kernel *kernel,
 		   const struct evidence_names *names, size_t ring_bytes, struct buf *line,
 		   struct buf *lacking)
 {
-	unsigned levels = evidence_levels(level, kernel);
+	unsigned holding = evidence_holding(level, kernel);
 	bool shares = false;
 	int err = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(evidence_events) && !err; i++) {
 		const struct evidence_event *e = &evidence_events[i];
 
-		if (!event_is_of(e, levels))
+		if (!event_is_of(e, holding))
 			continue;
 		if (!e->system || kernel->has(e->system, e->name, kernel->arg))
 			err = table_event_add(e, kernel, names, &shares, line, lacking);

@@ -224,15 +224,15 @@ static json_t *json_status_triggers(const struct status_sources *s)
 
 	detectors__stats(s->detectors, &ds);
 	recorder__stats(s->recorder, &rs);
-	return json_pack(
-		"{s:i, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "tid",
-		(int)rs.tid, "realtime", rs.realtime, "incidents", (json_int_t)rs.incidents,
-		"failed_files", (json_int_t)rs.failed, "busy", (json_int_t)rs.busy, "stale",
-		(json_int_t)rs.stale, "malformed", (json_int_t)ds.malformed, "missing_storage",
-		(json_int_t)ds.missing_storage, "not_seen", (json_int_t)ds.not_seen, "texts_unread",
-		(json_int_t)ds.texts_unread, "looks_failed", (json_int_t)ds.looks_failed,
-		"freeze_late_last_ns", (json_int_t)rs.latency_last, "freeze_late_max_ns",
-		(json_int_t)rs.latency_max);
+	return json_pack("{s:i, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "tid",
+			 (int)rs.tid, "realtime", rs.realtime, "incidents",
+			 (json_int_t)rs.incidents, "failed_files", (json_int_t)rs.failed, "busy",
+			 (json_int_t)rs.busy, "stale", (json_int_t)rs.stale, "malformed",
+			 (json_int_t)ds.malformed, "unmeasured", (json_int_t)ds.unmeasured,
+			 "not_seen", (json_int_t)ds.not_seen, "texts_unread",
+			 (json_int_t)ds.texts_unread, "looks_failed", (json_int_t)ds.looks_failed,
+			 "freeze_late_last_ns", (json_int_t)rs.latency_last, "freeze_late_max_ns",
+			 (json_int_t)rs.latency_max);
 }
 
 static json_t *json_disk(const struct status_sources *s)

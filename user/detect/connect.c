@@ -19,7 +19,7 @@ static int connect_load(struct source *s, const struct source_env *env)
 	err = err ?: connect_bpf__load(skel);
 	if (!err) {
 		source__bind(s, skel);
-		s->missing_storage = &skel->bss->dropped;
+		s->unmeasured = &skel->bss->dropped;
 	}
 	return err;
 }

@@ -363,13 +363,12 @@ uint64_t detectors__step_keys(struct detectors *d)
 void detectors__stats(const struct detectors *d, struct detectors_stats *ret)
 {
 	ret->malformed = __atomic_load_n(&d->malformed, __ATOMIC_RELAXED);
-	ret->missing_storage = d->missing_gone + (d->scope ? scope__missing(d->scope) : 0);
+	ret->unmeasured = d->unmeasured_gone + (d->scope ? scope__missing(d->scope) : 0);
 	ret->not_seen = d->not_seen_gone;
 	ret->texts_unread = d->texts_unread_gone;
 	ret->looks_failed = d->looks_failed_gone;
 	for (size_t i = 0; i < d->n_sources; i++) {
-		ret->missing_storage +=
-			__atomic_load_n(d->sources[i]->missing_storage, __ATOMIC_RELAXED);
+		ret->unmeasured += __atomic_load_n(d->sources[i]->unmeasured, __ATOMIC_RELAXED);
 		ret->not_seen += __atomic_load_n(d->sources[i]->not_seen, __ATOMIC_RELAXED);
 		ret->texts_unread += __atomic_load_n(d->sources[i]->texts_unread, __ATOMIC_RELAXED);
 		ret->looks_failed += look__failed(d->sources[i]->look);

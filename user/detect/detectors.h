@@ -157,12 +157,12 @@ void detectors__on_ended(struct detectors *d, void (*fn)(const struct frbpf_ende
 			 void *arg);
 
 struct detectors_stats {
-	uint64_t malformed;	  /* records of the trigger ring of a wrong size or tag */
-	uint64_t missing_storage; /* tasks without task storage: their wait was not measured, or
-				     they are missing in the scope */
-	uint64_t not_seen;	  /* values dropped because an event of their wait was not seen */
-	uint64_t texts_unread;	  /* strings of programs that could not be read: str() */
-	uint64_t looks_failed;	  /* looks at pending events that the kernel refused */
+	uint64_t malformed;    /* records of the trigger ring of a wrong size or tag */
+	uint64_t unmeasured;   /* events for which there was no room, and tasks that are missing
+				     in the scope */
+	uint64_t not_seen;     /* values dropped because an event of their wait was not seen */
+	uint64_t texts_unread; /* strings of programs that could not be read: str() */
+	uint64_t looks_failed; /* looks at pending events that the kernel refused */
 };
 void detectors__stats(const struct detectors *d, struct detectors_stats *ret);
 /*

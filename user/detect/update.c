@@ -381,7 +381,7 @@ static void update__commit(struct update *u, struct detectors *d)
 	for (size_t i = 0; i < n_gone; i++) {
 		if (source_is_in_force(d, gone[i]))
 			continue;
-		d->missing_gone += __atomic_load_n(gone[i]->missing_storage, __ATOMIC_RELAXED);
+		d->unmeasured_gone += __atomic_load_n(gone[i]->unmeasured, __ATOMIC_RELAXED);
 		d->not_seen_gone += __atomic_load_n(gone[i]->not_seen, __ATOMIC_RELAXED);
 		d->texts_unread_gone += __atomic_load_n(gone[i]->texts_unread, __ATOMIC_RELAXED);
 		d->looks_failed_gone += look__failed(gone[i]->look);

@@ -33,8 +33,8 @@ static bool incident_is_listed(const struct incident_question *v, size_t n,
 }
 
 /* List @inc, unless it is listed, or @t, its trigger, cannot be explained. Returns the number. */
-static size_t incident_list(struct incident_question *v, size_t n, struct run_incident *inc,
-			    const struct run_trigger *t, const struct base_dir *base)
+static size_t question_add(struct incident_question *v, size_t n, struct run_incident *inc,
+			   const struct run_trigger *t, const struct base_dir *base)
 {
 	struct incident_question *k = &v[n];
 	struct err err = { 0 };
@@ -60,12 +60,12 @@ size_t incident_why__prepare(struct outcome *o, const struct base_dir *base,
 		const struct run_trigger *t = outcome__worst(o, i, &worst);
 
 		if (t)
-			n = incident_list(ret, n, &o->incidents[worst - o->incidents], t, base);
+			n = question_add(ret, n, &o->incidents[worst - o->incidents], t, base);
 	}
 	for (size_t i = 0; i < o->n_incidents; i++)
 		if (o->incidents[i].n_triggers)
-			n = incident_list(ret, n, &o->incidents[i], &o->incidents[i].triggers[0],
-					  base);
+			n = question_add(ret, n, &o->incidents[i], &o->incidents[i].triggers[0],
+					 base);
 	return n;
 }
 

@@ -384,7 +384,7 @@ void run_recording__finish(struct recording *r, bool last)
 	recorder__stats(r->bring_up.recorder, &recorder);
 	o->lost_triggers = recorder.busy;
 	o->failed_files = recorder.failed - failed_rest(o);
-	o->unseen = detectors.missing_storage;
+	o->unseen = detectors.unmeasured;
 }
 
 void run_recording__free(struct recording *r)

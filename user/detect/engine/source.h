@@ -53,7 +53,7 @@ struct source {
 	struct look *look;	   /* owned; NULL: no rule about pending events yet */
 	/* Set by ops->load; owned by the skeleton. */
 	struct frbpf_control *control;
-	const __u64 *missing_storage;
+	const __u64 *unmeasured;
 	const __u64 *not_seen;
 	const __u64 *texts_unread;
 	int rules_fd;
@@ -135,7 +135,7 @@ int source__prepare(struct source *s, struct bpf_object *obj, const struct sourc
 #define source__bind(s_, skel_)                                                                    \
 	do {                                                                                       \
 		(s_)->control = &(skel_)->bss->control;                                            \
-		(s_)->missing_storage = &(skel_)->bss->missing_storage;                            \
+		(s_)->unmeasured = &(skel_)->bss->unmeasured;                                      \
 		(s_)->not_seen = &(skel_)->bss->not_seen;                                          \
 		(s_)->texts_unread = &(skel_)->bss->texts_unread;                                  \
 		(s_)->rules_fd = bpf_map__fd((skel_)->maps.rules);                                 \

@@ -301,7 +301,7 @@ static int fields_load(struct source *s, const struct source_env *env)
 	err = err ?: inject__load(s, env, &f->inject);
 	if (err)
 		return err;
-	f->lost = (__u64 *)s->missing_storage;
+	f->lost = (__u64 *)s->unmeasured;
 	if (!btf_trace__find(tracepoint_info__name(s->target), &trace)) {
 		f->nobody = tracepoint_info__subject(s->target, trace).nobody;
 		btf_trace__free(trace);
