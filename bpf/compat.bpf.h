@@ -246,16 +246,40 @@ struct file_lock___before_6_9 {
 	unsigned int fl_pid;
 } __attribute__((preserve_access_index));
 
-/* The process, in the initial namespace, whose lock @lock waits for; 0: unknown. */
+#define FILE_LOCK_WAITERS 16 /* most waiters between a lock and its holder */
+
+/*
+ * The process, in the initial namespace, that has the lock @lock waits for; 0: unknown. A lock may
+ * be queued behind one that waits, too: the last in that chain is held. Each layout has a loop of
+ * its own, since the compiler moves offsets out of it.
+ */
 static __always_inline __u32 file_lock_holder(struct file_lock *lock)
 {
-	struct file_lock___before_6_9 *old = (void *)lock;
-	__s32 pid;
+	struct file_lock___before_6_9 *old = (void *)lock, *older = NULL;
+	struct file_lock *holder = lock, *next = NULL;
+	__s32 pid = 0;
+	__u32 i;
 
-	if (bpf_core_field_exists(old->fl_blocker))
-		pid = BPF_CORE_READ(old, fl_blocker, fl_pid);
-	else
-		pid = BPF_CORE_READ(lock, c.flc_blocker, flc_pid);
+	if (bpf_core_field_exists(old->fl_blocker)) {
+		for (i = 0; i < FILE_LOCK_WAITERS; i++) {
+			older = BPF_CORE_READ(old, fl_blocker);
+			if (!older)
+				break;
+			old = older;
+		}
+		if (!older && i)
+			pid = BPF_CORE_READ(old, fl_pid);
+	} else {
+		for (i = 0; i < FILE_LOCK_WAITERS; i++) {
+			/* `c`, which the pointer refers to, is at the begin of struct file_lock */
+			next = (void *)BPF_CORE_READ(holder, c.flc_blocker);
+			if (!next)
+				break;
+			holder = next;
+		}
+		if (!next && i)
+			pid = BPF_CORE_READ(holder, c.flc_pid);
+	}
 	return pid > 0 ? pid : 0; /* -1: of an open file description */
 }
 

@@ -213,6 +213,17 @@ copy_incident() {
 	copy_incident "$name" 2001010101010101 '.why.culprit |= (.tid = 1 | .pid = 1)'
 	run -0 frbpf ls --causes
 	[[ ${#lines[@]} == 1 && ${lines[0]} == *"     2  lock: "* ]] || fail "$output"
+	# numbers in names differ each time, and a culprit that has ended has no cgroup
+	copy_incident "$name" 2001010101010105 '.why.culprit.cgroup = null'
+	run -0 frbpf ls --causes
+	[[ ${#lines[@]} == 1 && ${lines[0]} == *"     3  lock: "*", last $name" ]] || fail "$output"
+	rm "$BASE/incidents/2001010101010105.json"
+	for n in 1 2; do
+		copy_incident "$name" "200101010101010$((5 + n))" ".why.culprit.comm = \"kworker/$n:$n+flush\""
+	done
+	run -0 frbpf ls --causes
+	[[ ${#lines[@]} == 2 && ${lines[0]} == *"     2  lock: "* && ${lines[1]} == *"     2  lock: "* ]] || fail "$output"
+	rm "$BASE/incidents/200101010101010"[67].json
 	copy_incident "$name" 2001010101010102 '.why.culprit.cgroup = "/another.service"'
 	copy_incident "$name" 2001010101010103 '.why.resource = "sdz (8:400)"'
 	copy_incident "$name" 2001010101010104 '.why.culprit.process = "another"'

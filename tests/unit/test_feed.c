@@ -109,17 +109,25 @@ static int wait_for_record_lock(void *arg)
 	return fcntl(fd, F_SETLKW, &l);
 }
 
+/* The second of two waiters is queued behind the first, and has the holder as owner, too. */
 static void owner_of_file_locks(void **state)
 {
+	static const struct {
+		enum frbpf_lock kind;
+		int (*wait)(void *path);
+	} rows[] = {
+		{ FRBPF_LOCK_FLOCK, wait_for_flock },
+		{ FRBPF_LOCK_FLOCK, wait_for_flock },
+		{ FRBPF_LOCK_POSIX, wait_for_record_lock },
+		{ FRBPF_LOCK_POSIX, wait_for_record_lock },
+	};
 	char path[] = "/tmp/frbpf-feed-XXXXXX";
 	struct flock l = { .l_type = F_WRLCK };
-	struct wanted flocked = { FRBPF_LOCK_FLOCK, getpid() };
-	struct wanted locked = { FRBPF_LOCK_POSIX, getpid() };
+	pid_t waiters[ARRAY_SIZE(rows)];
 	int fd = mkstemp(path);
 	struct events e;
 	struct err err;
 	struct feed *f;
-	pid_t a, b;
 
 	SKIP_UNLESS_POSSIBLE();
 	assert_true(fd >= 0);
@@ -130,17 +138,18 @@ static void owner_of_file_locks(void **state)
 	events_open(&e, f, FEED_LOCK_WAIT);
 	assert_int_equal(feed__attach(f, &err), 0);
 	assert_true(check_instructions("lw_") >= 2);
-	a = fork();
-	if (!a)
-		_exit(wait_for_flock(path));
-	await_event(&e, &flocked);
-	b = fork();
-	if (!b)
-		_exit(wait_for_record_lock(path));
-	await_event(&e, &locked);
-	assert_int_equal(kill(a, SIGKILL) | kill(b, SIGKILL), 0);
-	assert_int_equal(waitpid(a, NULL, 0), a);
-	assert_int_equal(waitpid(b, NULL, 0), b);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct wanted want = { rows[i].kind, getpid() };
+
+		waiters[i] = fork();
+		if (!waiters[i])
+			_exit(rows[i].wait(path));
+		await_event(&e, &want);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_int_equal(kill(waiters[i], SIGKILL), 0);
+		assert_int_equal(waitpid(waiters[i], NULL, 0), waiters[i]);
+	}
 	feed__free(f);
 	events_close(&e);
 	unlink(path);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "analyse/why/why_incident.h"
 #include "cmd/cmd.h"
@@ -10,22 +13,38 @@
 #include "common/log.h"
 #include "rules/units.h"
 
+/* Add a name without its numbers, which differ: kworker/u8:3+flush-7:0 is kworker/u#:#+flush-#:# */
+static int add_name_class(struct buf *key, const char *name)
+{
+	static const char digits[] = "0123456789";
+	int err = buf__add_str(key, "\n");
+
+	while (*name && !err) {
+		size_t n = strcspn(name, digits), skip = strspn(name + n, digits);
+
+		err = buf__add(key, name, n) ?: skip ? buf__add_str(key, "#") : 0;
+		name += n + skip;
+	}
+	return err;
+}
+
 /*
  * Incidents are grouped if rule, cause, culprit and chain of waits are equal. The culprit is a
- * name in a cgroup, as its ids differ each time, and the device or interrupt.
+ * name in a cgroup, as its ids differ each time, and the device or interrupt. The cgroup comes
+ * last: it is unknown if the culprit had ended when it was looked up.
  */
 static int cause_key(const json_t *why, const char *rule, struct buf *key)
 {
-	static const char *const of_culprit[] = { "comm", "process", "cgroup" },
-				 *const of_why[] = { "cause", "chain", "missing", "resource" };
+	static const char *const of_why[] = { "cause", "chain", "missing", "resource" };
+	const json_t *culprit = json_object_get(why, "culprit");
 	int err = buf__add_str(key, rule);
 
 	for (size_t i = 0; !err && i < ARRAY_SIZE(of_why); i++)
 		err = buf__printf(key, "\n%s", str(why, of_why[i]));
-	for (size_t i = 0; !err && i < ARRAY_SIZE(of_culprit); i++)
-		err = buf__printf(key, "\n%s",
-				  str(json_object_get(why, "culprit"), of_culprit[i]));
-	return err;
+	return err
+		       ?: add_name_class(key, str(culprit, "comm"))
+		       ?: add_name_class(key, str(culprit, "process"))
+		       ?: buf__printf(key, "\n%s", str(culprit, "cgroup"));
 }
 
 /* Add incident @i to its group in @groups, an object by key. 0 or -ENOMEM. */
@@ -55,6 +74,66 @@ static int add_listed_incident(json_t *groups, const struct incident_list *v, si
 static size_t group_size(const json_t *g)
 {
 	return json_array_size(json_object_get(g, "incidents"));
+}
+
+/* The only other group whose key begins with @key; NULL: there is none, or several. */
+static json_t *only_group_below(json_t *groups, const char *key)
+{
+	json_t *g, *ret = NULL;
+	const char *other;
+
+	json_object_foreach (groups, other, g) {
+		if (strncmp(other, key, strlen(key)) || !strcmp(other, key))
+			continue;
+		if (ret)
+			return NULL;
+		ret = g;
+	}
+	return ret;
+}
+
+static int compare_incidents(const void *a, const void *b)
+{
+	return strcmp(json_string_value(*(json_t *const *)a),
+		      json_string_value(*(json_t *const *)b));
+}
+
+/* Add the incidents of @from to those of @to, in the order of their times. 0 or -ENOMEM. */
+static int merge_incidents(json_t *to, const json_t *from)
+{
+	size_t n = json_array_size(to), all = n + json_array_size(from);
+	json_t **v = calloc(all, sizeof(*v));
+	int err = v ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < all; i++)
+		v[i] = json_incref(i < n ? json_array_get(to, i) : json_array_get(from, i - n));
+	if (!err)
+		qsort(v, all, sizeof(*v), compare_incidents);
+	json_array_clear(to);
+	for (size_t i = 0; !err && i < all; i++)
+		err = json_array_append_new(to, v[i]) ? -ENOMEM : 0;
+	free(v);
+	return err;
+}
+
+/* A culprit whose cgroup is unknown is taken for the one of that name, if there is only one. */
+static int join_unknown_cgroups(json_t *groups)
+{
+	json_t *g, *known;
+	const char *key;
+	void *next;
+	int err = 0;
+
+	json_object_foreach_safe(groups, next, key, g)
+	{
+		known = key[strlen(key) - 1] == '\n' ? only_group_below(groups, key) : NULL;
+		if (err || !known)
+			continue;
+		err = merge_incidents(json_object_get(known, "incidents"),
+				      json_object_get(g, "incidents"));
+		json_object_del(groups, key);
+	}
+	return err;
 }
 
 /* Sort the rarest first, equally rare ones by first occurrence. */
@@ -132,6 +211,10 @@ int ls_causes__print(const struct incident_list *v, bool json)
 			log_error("out of memory");
 			status = EXIT_FAILED;
 		}
+	}
+	if (groups && join_unknown_cgroups(groups)) {
+		log_error("out of memory");
+		status = EXIT_FAILED;
 	}
 	if (!json && !json_object_size(groups) && status == EXIT_DONE)
 		log_info("no incident of a rule yet in %s", v->dir);

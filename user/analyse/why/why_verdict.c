@@ -93,8 +93,7 @@ static uint64_t ring_seconds(const struct why *w)
 
 int why_missing__add_record(struct buf *b, const struct why *w, enum why_missing m)
 {
-	bool beyond = missing_texts[m].beyond &&
-		      why__events(w)->recorded[missing_texts[m].kind];
+	bool beyond = missing_texts[m].beyond && why__events(w)->recorded[missing_texts[m].kind];
 	const char *text = beyond ? missing_texts[m].beyond : missing_texts[m].record;
 	const char *ring = strstr(text, "{ring}");
 
@@ -362,13 +361,22 @@ static int follow_longest(struct why_verdict *v, const struct why *w, const stru
 	}
 }
 
-#define STOLEN_SHARE 20 /* it is told if a hypervisor took 1 / STOLEN_SHARE of the CPU time */
+#define STOLEN_SHARE 20
 
-static int add_stolen(struct buf *b, const struct why_question *q)
+/*
+ * Tell what a hypervisor took if that is a STOLEN_SHARE of the CPU time, or of the time asked
+ * about: it may have taken it from the CPU of a single task.
+ */
+static int add_stolen(struct buf *b, const struct why_question *q, uint64_t of_ns,
+		      why_duration_fn duration)
 {
-	if (!q->stolen_ns || q->stolen_ns < q->cpu_ns / STOLEN_SHARE)
+	char text[32];
+
+	if (!q->stolen_ns ||
+	    (q->stolen_ns < q->cpu_ns / STOLEN_SHARE && q->stolen_ns < of_ns / STOLEN_SHARE))
 		return 0;
-	return buf__printf(b, "; in these seconds a hypervisor took %d %% of the CPU time",
+	return buf__printf(b, "; in these seconds a hypervisor took %s, %d %% of the CPU time",
+			   duration(q->stolen_ns, text, sizeof(text)),
 			   (int)(100.0 * q->stolen_ns / q->cpu_ns + 0.5));
 }
 
@@ -391,7 +399,7 @@ int why_verdict__make(struct why_verdict *v, const struct why *w, why_duration_f
 				     (int)((100.0 * v->ns) / root->ns + 0.5),
 				     duration(root->ns, all, sizeof(all)),
 				     why_phrase__name(w, root->key.tid, name), v->text.data)
-		      ?: add_stolen(&text, why__question(w));
+		      ?: add_stolen(&text, why__question(w), root->ns, duration);
 	if (err) {
 		buf__free(&text);
 		return err;
