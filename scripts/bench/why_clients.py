@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Clients and a server of scripts/bench/why_software. A client prints who did it, and last the thread that waits.
+For scripts/bench/why: something that waits for a disk 50 times a second.
 
 They have names of their own, as programs do that rules name: client, service, idle-app."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -115,6 +117,15 @@ def idle_transaction(*command):
     print(idlers, waiter.backend, sep="")
 
 
+def write_often(path):
+    f = os.open(path, os.O_RDWR | os.O_CREAT)
+    while True:
+        os.pwrite(f, b"x" * 65536, 0)
+        os.fdatasync(f)
+        time.sleep(0.02)
+
+
 if __name__ == "__main__":
-    commands = {"service": service, "ask": ask, "behind": behind, "idle-app": idle_app, "idle-transaction": idle_transaction}
+    commands = {"service": service, "ask": ask, "behind": behind, "idle-app": idle_app, "idle-transaction": idle_transaction,
+                "write-often": write_often}
     commands[sys.argv[1]](*sys.argv[2:])
