@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154 # for and from why_software
+#
+# The incidents of why_software: how each is set up and run, and what is known about it.
+#
+# Each case has NAME_begin, once, which returns 1 with $why_not where it cannot be; and NAME_run: prints who did it, and on
+# the last line the thread that waited. $rule fires on it. Patterns: $cause of the kind of cause, and $function of a name that
+# who did it must have; empty: none.
+
+# on_slow_disk MS PREPARE COMMAND: in the background
+on_slow_disk() {
+	need mkfs.ext4 || return
+	background "$cause_program" --ms "$1" on-slow-disk "$2" "$3" &>"$tmp/slow-disk"
+	slow_disk_pid=${children[-1]}
+}
+
+postgres_begin() {
+	need postgres initdb psql pg_isready || return
+	local as=(setpriv --reuid postgres --regid postgres --clear-groups)
+	cause=own-timer pg=$tmp/pg
+	# where a backend waits for a lock, and for what its client says next
+	rule="when = uprobe:$(command -v postgres):ProcSleep > 200ms
+		if = process == \"postgres\""
+	function='WaitEventSetWait|WaitLatch|secure_read'
+	chmod 0711 "$tmp"
+	install -d -m 0700 -o postgres "$pg"
+	{
+		"${as[@]}" initdb -D "$pg" --auth trust --no-sync -U postgres
+		background "${as[@]}" postgres -D "$pg" -k "$pg" -c listen_addresses= -c fsync=off
+		wait_for pg_isready -q -h "$pg"
+	} &>"$tmp/postgres" || fail "PostgreSQL: $(tail -n 3 "$tmp/postgres")"
+}
+
+postgres_run() {
+	"${clients[@]}" idle-transaction psql -h "$pg" -U postgres -qAtX
+}
+
+redis_begin() {
+	need redis-server redis-cli || return
+	cause=computed rule='when = syscall:recvfrom > 3ms
+		if = process == "client"' function='_Fork|redisFork'
+	background "${first[@]}" redis-server --port 47110 --save '' --dir "$tmp" --enable-debug-command yes &>/dev/null
+	redis_pid=${children[-1]}
+	wait_for redis-cli -p 47110 ping
+	redis-cli -p 47110 debug populate 100000 key 4000 >/dev/null
+}
+
+# What was saved before has ended: that is not in the dump.
+redis_run() {
+	wait_for redis_saved
+	echo "$redis_pid"
+	"${clients[@]}" ask 47110 'BGSAVE\r\n'
+}
+
+redis_saved() {
+	redis-cli -p 47110 info persistence | grep -q 'rdb_bgsave_in_progress:0'
+}
+
+redis-aof_begin() {
+	need redis-server redis-cli || return
+	# the disk's server sleeps
+	cause='device|own-timer' rule='when = syscall:recvfrom > 40ms
+		if = process == "client" || process == "redis-server"' function='flushAppendOnlyFile'
+	# shellcheck disable=SC2016 # of the inner shells
+	on_slow_disk 30 'findmnt -no SOURCE "$DISK" >'"$tmp/redis-aof.disk" 'exec redis-server --port 47112 --save "" --dir "$DISK" --appendonly yes \
+		--appendfsync always --pidfile '"$tmp/redis-aof.pid" || return
+	wait_for redis-cli -p 47112 ping
+}
+
+# Redis, the journal of its file system, and the server of its disk
+redis-aof_run() {
+	local device
+	device=$(<"$tmp/redis-aof.disk")
+	cat "$tmp/redis-aof.pid"
+	pgrep -x "jbd2/${device#/dev/}-8"
+	pgrep -P "$slow_disk_pid" -x cause
+	"${clients[@]}" ask 47112 "SET key $run\\r\\n"
+}
+
+nginx_begin() {
+	need nginx || return
+	cause=device rule='when = syscall:recvfrom > 40ms
+		if = process == "client" || process == "nginx"' function='ngx_'
+	cat >"$tmp/nginx.conf" <<-EOF
+		daemon off;
+		master_process off;
+		pid $tmp/nginx.pid;
+		error_log $tmp/nginx.log;
+		events {}
+		http {
+			access_log off;
+			server { listen 127.0.0.1:47111; root .; }
+		}
+	EOF
+	# shellcheck disable=SC2016 # of the inner shell
+	on_slow_disk 60 'dd if=/dev/urandom of="$DISK/file" bs=1M count=32 status=none' \
+		"exec ${first[*]} nginx -p \"\$DISK\" -c $tmp/nginx.conf" || return
+	wait_for test -s "$tmp/nginx.pid"
+}
+
+# Of a part that is not in memory: another one each time
+nginx_run() {
+	cat "$tmp/nginx.pid"
+	"${clients[@]}" ask 47111 "GET /file HTTP/1.0\\r\\nRange: bytes=$((run * 1000000))-$((run * 1000000 + 200000))\\r\\n\\r\\n"
+}
+
+service_start() { # DIRECTORY COMMAND...
+	local path=$1/service
+	shift
+	"$@" /usr/bin/python3 scripts/bench/why_clients.py service "$path" &>"$tmp/service"
+	wait_for test -S "$path"
+}
+
+python_begin() {
+	cause=own-timer rule='when = syscall:recvfrom > 200ms
+		if = process == "client" || process == "service"' function='Py'
+	mkdir "$tmp/python"
+	service_start "$tmp/python" background "${first[@]}"
+}
+
+python_run() {
+	"${clients[@]}" behind "$tmp/python/service"
+}
+
+container_begin() {
+	need unshare || return
+	cause=quota rule='when = syscall:recvfrom > 60ms
+		if = process == "client"' function=''
+	mkdir "$tmp/container"
+	group_make cpu || return
+	if [[ $v1 ]]; then
+		group_limit cpu.cfs_quota_us 10000 && group_limit cpu.shares 262144 || return
+	else
+		group_limit cpu.max "10000 100000" && group_limit cpu.weight 10000 || return
+	fi
+	# a quota is one of the fair class
+	service_start "$tmp/container" background_in_group nice -n -20 unshare --pid --mount --uts --ipc --fork --kill-child --mount-proc
+	container_pid=${children[-1]}
+}
+
+container_run() {
+	# whatever runs in there, as the machine counts them
+	cat "$group/cgroup.procs"
+	"${clients[@]}" ask "$tmp/container/service" 'compute\n'
+}
