@@ -4,35 +4,51 @@
 #include "common/cleanup.h"
 #include "why_story.h"
 
-static void waits_beside_an_idle_cpu(struct why *w)
+/* SUBJECT waits for CPU 1, while @idle_cpu idles, and CPU 0 for the last @ms of 20. */
+static void check_beside_an_idle_cpu(const char *allowed, uint32_t idle_cpu, uint64_t ms,
+				     const char *want)
 {
-	switches(w, 1, 0, OTHER, 0, true);
+	struct why_question q = { 0 };
+	struct why *w = story_begin();
+	char state[512], text[160];
+
+	snprintf(state, sizeof(state), "{\"cpus\": \"%s\"}", allowed);
+	q = question_of(state, "{}");
+	q.quota = WHY_QUOTA_NONE;
+	switches(w, 1, idle_cpu, OTHER, 0, true);
 	switches(w, 10, 1, SUBJECT, HOG, false);
+	if (ms)
+		switches(w, 30 - ms, 0, 4, 0, true);
 	switches(w, 30, 1, HOG, SUBJECT, false);
-	switches(w, 40, 0, 0, OTHER, true);
+	switches(w, 40, idle_cpu, 0, OTHER, true);
+	if (ms)
+		switches(w, 40, 0, 0, 4, true);
+	asked(w, q, 10, 30);
+	snprintf(text, sizeof(text), "20ms waited for CPU 1 behind ?/2 (same priority)%s", want);
+	says(w, 0, text);
+	why__free(w);
 }
 
 static void test_beside_an_idle_cpu(void **state)
 {
-	static const char *const why[] = {
-		[WHY_AFFINITY_UNKNOWN] = "it may run only on CPU 1, or was not moved",
-		[WHY_AFFINITY_ONE] = "it may run only on CPU 1",
-		[WHY_AFFINITY_SEVERAL] = "it may run on others, but was not moved",
-	};
-	char want[160];
+	const char *const unknown =
+		", while CPU 0 was idle: it may run only on CPU 1, or was not moved";
+	char cut[257];
+	const char *const others =
+		", while CPU 0 was idle: it may run on others, but was not moved";
 
-	for (int i = WHY_AFFINITY_UNKNOWN; i <= WHY_AFFINITY_SEVERAL; i++) {
-		struct why *w = story_begin();
-
-		waits_beside_an_idle_cpu(w);
-		asked(w, (struct why_question){ .affinity = i, .quota = WHY_QUOTA_NONE }, 10, 30);
-		snprintf(want, sizeof(want),
-			 "20ms waited for CPU 1 behind ?/2 (same priority), while CPU 0 "
-			 "was idle: %s",
-			 why[i]);
-		says(w, 0, want);
-		why__free(w);
-	}
+	check_beside_an_idle_cpu("", 0, 0, unknown);
+	check_beside_an_idle_cpu("1-0", 0, 0, unknown);
+	check_beside_an_idle_cpu("1,1024", 0, 0, unknown); /* so many CPUs are not kept */
+	snprintf(cut, sizeof(cut), "%0256d", 1);	   /* the recorder keeps no more bytes */
+	check_beside_an_idle_cpu(cut, 0, 0, unknown);
+	check_beside_an_idle_cpu("1", 0, 0, ", while CPU 0 was idle: it may run only on CPU 1");
+	check_beside_an_idle_cpu("0-1", 0, 0, others);
+	check_beside_an_idle_cpu("0-1,1023", 0, 0, others);
+	/* it may not run on CPU 2; on CPU 0, which idled for a shorter time, it may */
+	check_beside_an_idle_cpu("0-1", 2, 0, ", while CPU 2 was idle: it may not run there");
+	check_beside_an_idle_cpu("0-1", 70, 5, ", while CPU 70 was idle: it may not run there");
+	check_beside_an_idle_cpu("0-1", 2, 15, others);
 }
 
 /*

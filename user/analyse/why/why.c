@@ -5,6 +5,7 @@
 #include "analyse/kernel_names.h"
 #include "analyse/prev_state.h"
 #include "analyse/why/why_impl.h"
+#include "common/cleanup.h"
 
 #define LOOKS_MAX    (100u << 20) /* events looked at for one question */
 #define SIGNALS_BACK 20000	  /* events searched backwards for the sender of a signal */
@@ -59,9 +60,18 @@ const struct why_question *why__question(const struct why *w)
 	return &w->q;
 }
 
-enum why_affinity why__affinity_of(const struct why *w, uint32_t tid)
+size_t why__n_cpus_of(const struct why *w, uint32_t tid)
 {
-	return tid == w->q.tid ? w->q.affinity : WHY_AFFINITY_UNKNOWN;
+	size_t n = 0;
+
+	for (size_t i = 0; tid == w->q.tid && i < ARRAY_SIZE(w->q.cpus); i++)
+		n += __builtin_popcountll(w->q.cpus[i]);
+	return n;
+}
+
+bool why__may_run_on(const struct why *w, uint32_t tid, uint32_t cpu)
+{
+	return cpu >= WHY_CPUS || !why__n_cpus_of(w, tid) || w->q.cpus[cpu / 64] >> cpu % 64 & 1;
 }
 
 bool why__lacks_kernel_names(const struct why *w)

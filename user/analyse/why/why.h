@@ -107,11 +107,13 @@ struct why_node {
 	uint64_t ns;	/* total; includes that of the children */
 	uint64_t first; /* ns; when it first occurred */
 	uint32_t times;
-	uint64_t idle_ns;  /* WHY_QUEUED: time in which another CPU seemed to be idle */
-	uint32_t idle_cpu; /* that CPU */
-	uint32_t softirq;  /* WHY_QUEUED behind ksoftirqd: 1 + what that ran longest; 0: unknown */
-	int32_t own_prio;  /* WHY_QUEUED: priority of tid then, or one of the two above */
-	uint32_t samples;  /* WHY_RAN */
+	/* WHY_QUEUED: another CPU seemed idle, and nothing says that tid may not run there */
+	uint64_t idle_ns;
+	uint64_t barred_ns;	       /* of one where it may not run */
+	uint32_t idle_cpu, barred_cpu; /* those CPUs */
+	uint32_t softirq; /* WHY_QUEUED behind ksoftirqd: 1 + what that ran longest; 0: unknown */
+	int32_t own_prio; /* WHY_QUEUED: priority of tid then, or one of the two above */
+	uint32_t samples; /* WHY_RAN */
 	struct why_function functions[WHY_FUNCTIONS];
 	/* WHY_WAITED for a device: the last request that ended it */
 	uint32_t dev;
@@ -130,13 +132,6 @@ enum why_quota {
 	WHY_QUOTA_HIDDEN, /* a quota, and, before 6.18, no stack shows it */
 };
 
-/* On how many CPUs may a task run? */
-enum why_affinity {
-	WHY_AFFINITY_UNKNOWN,
-	WHY_AFFINITY_ONE,
-	WHY_AFFINITY_SEVERAL,
-};
-
 /* What may limit a cgroup */
 enum why_limit {
 	WHY_LIMIT_CPU,
@@ -145,7 +140,8 @@ enum why_limit {
 	WHY_LIMITS,
 };
 
-#define WHY_PATH 256 /* bytes, with the NUL; longer paths of cgroups are not kept */
+#define WHY_CPUS 1024 /* only the first CPUs are checked for being idle */
+#define WHY_PATH 256  /* bytes, with the NUL; longer paths of cgroups are not kept */
 
 /* The one cgroup of a task that has reached such a limit */
 struct why_cgroup {
@@ -172,8 +168,8 @@ struct why_question {
 	uint64_t from, to;
 	uint32_t owner;	      /* as tid: the owner of what tid waits for at the end; 0: unknown */
 	enum why_quota quota; /* of tid's process, as known from sources other than events */
-	enum why_affinity affinity; /* of tid, likewise */
-	bool idle_policy;	    /* tid has SCHED_IDLE, which no event tells */
+	uint64_t cpus[WHY_CPUS / 64]; /* bit set: tid may run there; no bit: unknown */
+	bool idle_policy;	      /* tid has SCHED_IDLE, which no event tells */
 	char call[256];	     /* the system call that it is about: "open(...) = 3"; "": none */
 	char peer[WHY_PEER]; /* its other end: "10.0.0.1:80"; "": none, or unknown */
 	uint64_t call_from;  /* ns; when that call began; it ended at to */
@@ -211,7 +207,10 @@ int why__ask(struct why *w, const struct why_question *q, struct err *err);
 const struct why_node *why__root(const struct why *w); /* the interval begins at root->first */
 const struct sched_events *why__events(const struct why *w);
 const struct why_question *why__question(const struct why *w); /* tid: as the kernel counts */
-enum why_affinity why__affinity_of(const struct why *w, uint32_t tid);
+/* May @tid run on @cpu? True if that is unknown. */
+bool why__may_run_on(const struct why *w, uint32_t tid, uint32_t cpu);
+/* The number of CPUs on which @tid may run; 0: unknown */
+size_t why__n_cpus_of(const struct why *w, uint32_t tid);
 /* Do kernel functions lack names? Then the answer may be poorer than on the recorded machine. */
 bool why__lacks_kernel_names(const struct why *w);
 /* As in the question; not always printable. */

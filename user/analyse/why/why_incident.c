@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include "analyse/why/why_incident.h"
 #include "analyse/why/why_text.h"
 #include "common/cleanup.h"
+#include "common/cpus.h"
 #include "common/opening.h"
 #include "perfdata/marker.h"
 
@@ -98,12 +100,20 @@ static uint32_t owner_of(const json_t *trigger)
 	return json_is_true(json_object_get(trigger, "pending")) && tid <= INT32_MAX ? tid : 0;
 }
 
-/* @cpus: a list of CPUs, such as "0-3,7"; NULL: unknown */
-static enum why_affinity affinity_of(const char *cpus)
+#define LIST_MOST 256 /* bytes; a list of so many may have been cut */
+
+/* @list: of CPUs, such as "0-3,7"; NULL: unknown, as one with CPUs from WHY_CPUS on */
+static void cpus_of_state(const char *list, struct why_question *q)
 {
-	if (!cpus || !cpus[0])
-		return WHY_AFFINITY_UNKNOWN;
-	return cpus[strcspn(cpus, "-,")] ? WHY_AFFINITY_SEVERAL : WHY_AFFINITY_ONE;
+	int *v = NULL;
+	size_t n = 0;
+
+	memset(q->cpus, 0, sizeof(q->cpus));
+	if (!list || strlen(list) >= LIST_MOST || cpus__parse(list, &v, &n))
+		return;
+	for (size_t i = 0; i < n && v[n - 1] < WHY_CPUS; i++)
+		q->cpus[v[i] / 64] |= 1ULL << v[i] % 64;
+	free(v);
 }
 
 /* How to find the limits in the manifest's state */
@@ -271,7 +281,7 @@ static void question_of_trigger(const json_t *manifest, const json_t *trigger,
 	uint64_t time = time_of(trigger);
 
 	q->quota = quota_of(trigger, text_of(json_object_get(manifest, "host"), "kernel"));
-	q->affinity = affinity_of(text_of(json_object_get(trigger, "state"), "cpus"));
+	cpus_of_state(text_of(state, "cpus"), q);
 	q->owner = owner_of(trigger);
 	peer_of_trigger(trigger, q);
 	q->idle_policy = policy && !strcmp(policy, "idle");

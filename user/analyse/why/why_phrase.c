@@ -95,21 +95,24 @@ static const char *softirq_name(uint32_t vector)
 	return vector < ARRAY_SIZE(vectors) ? vectors[vector] : "?";
 }
 
-/* Another CPU idled meanwhile. */
+/* Say that another CPU idled for most of the time, if one did. */
 static int add_idle(struct buf *b, const struct why *w, const struct why_node *n)
 {
-	int err = buf__printf(b, ", while CPU %u was idle: ", n->idle_cpu);
+	uint32_t tid = n->key.tid;
+	size_t cpus = why__n_cpus_of(w, tid);
 
-	switch (why__affinity_of(w, n->key.tid)) {
-	case WHY_AFFINITY_ONE:
-		return err ?: buf__printf(b, "it may run only on CPU %u", n->key.number);
-	case WHY_AFFINITY_SEVERAL:
-		return err ?: buf__add_str(b, "it may run on others, but was not moved");
-	default:
-		return err
-			       ?: buf__printf(b, "it may run only on CPU %u, or was not moved",
-					      n->key.number);
-	}
+	if (n->idle_ns > n->ns / 2)
+		return buf__printf(b, ", while CPU %u was idle: ", n->idle_cpu)
+			       ?: (cpus ? buf__add_str(b, "it may run on others, but was not moved")
+					: buf__printf(b,
+						      "it may run only on CPU %u, or was not moved",
+						      n->key.number));
+	if (n->barred_ns <= n->ns / 2)
+		return 0;
+	return buf__printf(b, ", while CPU %u was idle: ", n->barred_cpu)
+		       ?: (cpus == 1 && why__may_run_on(w, tid, n->key.number)
+				   ? buf__printf(b, "it may run only on CPU %u", n->key.number)
+				   : buf__add_str(b, "it may not run there"));
 }
 
 /* The task on whose behalf a kernel thread works */
@@ -132,9 +135,7 @@ static int add_queued(struct buf *b, const struct why *w, const struct why_node 
 		      ?: add_behalf(b, w, &n->key);
 	if (!err && n->softirq)
 		err = buf__printf(b, ", for softirq %s", softirq_name(n->softirq - 1));
-	if (!err && n->idle_ns > n->ns / 2)
-		err = add_idle(b, w, n);
-	return err ?: why_phrase__add_left(b, n);
+	return err ?: add_idle(b, w, n) ?: why_phrase__add_left(b, n);
 }
 
 int why_phrase__add_function(struct buf *b, const struct why_function *f)

@@ -113,8 +113,6 @@ static enum why_quota why_quota__of(const struct why *w, uint32_t tid)
 
 /* ---- the wait for a CPU ---- */
 
-#define CPUS 1024 /* only the first CPUs are checked for being idle */
-
 static uint64_t later_time(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -139,24 +137,29 @@ static uint64_t idle_ns(const struct cpu_line *c, uint64_t from, uint64_t to)
 	return ns;
 }
 
-/* The CPU that was idle for most of the time, *ret; returns its idle time, ns. */
-static uint64_t idle_elsewhere(const struct why *w, uint32_t but, uint64_t from, uint64_t to,
-			       uint32_t *ret)
+/*
+ * Add to @n the time of the CPU that was idle for most of it: of those on which @tid may run, and
+ * of all others. CPU @but does not count.
+ */
+static void idle_elsewhere(const struct why *w, struct why_node *n, uint32_t tid, uint32_t but,
+			   uint64_t from, uint64_t to)
 {
-	uint64_t best = 0;
+	uint64_t idle = 0, barred = 0;
 
-	for (uint32_t cpu = 0; cpu < w->timeline.n_cpus && cpu < CPUS; cpu++) {
+	for (uint32_t cpu = 0; cpu < w->timeline.n_cpus && cpu < WHY_CPUS; cpu++) {
 		const struct cpu_line *c = sched_timeline__cpu(&w->timeline, cpu);
 		bool off = sched_timeline__is_off(&w->timeline, cpu, from) ||
 			   sched_timeline__is_off(&w->timeline, cpu, to);
 		uint64_t ns = c && cpu != but && !off ? idle_ns(c, from, to) : 0;
+		bool may = why__may_run_on(w, tid, cpu);
 
-		if (ns > best) {
-			best = ns;
-			*ret = cpu;
-		}
+		if (ns <= (may ? idle : barred))
+			continue;
+		*(may ? &idle : &barred) = ns;
+		*(may ? &n->idle_cpu : &n->barred_cpu) = cpu;
 	}
-	return best;
+	n->idle_ns += idle;
+	n->barred_ns += barred;
 }
 
 static int32_t own_prio(const struct why *w, uint32_t tid, const struct task_span *s)
@@ -205,7 +208,7 @@ static int explain_run(struct why *w, const struct why_key *queued, const struct
 	n->own_prio = own_prio(w, tid, s);
 	n->softirq = why_behalf__softirq(w, r->tid, cpu, from, to) ?: n->softirq;
 	if (to - from > WHY_LONG_NS)
-		n->idle_ns += idle_elsewhere(w, cpu, from, to, &n->idle_cpu);
+		idle_elsewhere(w, n, tid, cpu, from, to);
 	return 0;
 }
 

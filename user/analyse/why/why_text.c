@@ -321,7 +321,9 @@ static int set_details(json_t *o, const struct why *w, const struct why_node *n)
 		return set_member(o, "behind", task_json(w, k->who)) ?:
 		       set_member(o, "prio", json_integer(k->prio)) ?:
 		       set_member(o, "cpu", json_integer(k->number)) ?:
-		       set_member(o, "idle_elsewhere_ns", json_integer(n->idle_ns)) ?:
+		       set_member(o, "idle_elsewhere_ns",
+				  json_integer(n->idle_ns > n->barred_ns ? n->idle_ns
+									 : n->barred_ns)) ?:
 		       (k->soft ? set_member(o, "left_cpu", json_integer(k->soft - 1)) : 0) ?:
 		       (n->softirq ? set_member(o, "softirq", json_integer(n->softirq - 1)) : 0) ?:
 		       set_behalf(o, w, k);

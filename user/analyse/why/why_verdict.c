@@ -251,8 +251,10 @@ static int end_in_queue(struct why_verdict *v, const struct why *w, const struct
 				  most->key.number, q->tasks,
 				  q->alike > 1 ? "those named" : "the first of them", name,
 				  (int)(100 * (q->alike > 1 ? q->alike_ns : most->ns) / q->ns),
-				  most->idle_ns > most->ns / 2 ? ", while another CPU was idle"
-							       : "")
+				  most->idle_ns > most->ns / 2	 ? ", while another CPU was idle"
+				  : most->barred_ns > most->ns / 2 ? ", while a CPU was idle where "
+								     "it may not run"
+								   : "")
 		       ?: why_phrase__add_left(&v->text, most);
 }
 
