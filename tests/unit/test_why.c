@@ -159,7 +159,10 @@ static void check_kept_off(struct why *w, struct why_question q, const char *wan
 	why__free(w);
 }
 
-/* An idle CPU is no proof of a quota: the state of the cgroup is, or a refill when it ends. */
+/*
+ * An idle CPU is no proof of a quota, nor that the cgroup has used it up at another time: a refill
+ * when the wait ends is.
+ */
 static void test_kept_off_an_idle_cpu(void **state)
 {
 	const char *const unknown =
@@ -171,7 +174,7 @@ static void test_kept_off_an_idle_cpu(void **state)
 		"waited for another reason: see cpu.stat of the cgroup: events do not tell whose "
 		"quota was refilled";
 	const char *const throttled =
-		"20ms was throttled: its cgroup had used up its CPU quota (cpu.max)";
+		"19ms was throttled: its cgroup had used up its CPU quota (cpu.max)";
 	const char *const idle =
 		"20ms unknown: it was runnable, and its CPU was idle: without run = "
 		"evidence it may be a CPU quota; with it, a CPU or a hypervisor slow to leave "
@@ -186,24 +189,63 @@ static void test_kept_off_an_idle_cpu(void **state)
 
 	w = runnable_beside_idle("sched_cfs_period_timer"); /* and still waits beside an idle CPU */
 	check_kept_off(w, no_state, idle);
-	w = runnable_beside_idle("sched_cfs_period_timer");
-	w->events.v[1].time = 30 * MS - 1000;
-	w->events.v[2].time = w->events.v[1].time;
-	asked(w, no_state, 10, 30);
-	says(w, 0, "19ms was throttled: its cgroup had used up its CPU quota (cpu.max)");
-	why__free(w);
-
-	check_kept_off(runnable_beside_idle(NULL), (struct why_question){ .quota = WHY_QUOTA_SET },
-		       throttled);
-	check_kept_off(runnable_beside_idle(NULL),
-		       (struct why_question){ .quota = WHY_QUOTA_HIDDEN }, throttled);
-	check_kept_off(runnable_beside_idle("sched_cfs_slack_timer"),
-		       (struct why_question){ .quota = WHY_QUOTA_SET }, throttled);
+	for (enum why_quota q = WHY_QUOTA_UNKNOWN; q <= WHY_QUOTA_HIDDEN; q++) {
+		if (q == WHY_QUOTA_NONE)
+			continue;
+		w = runnable_beside_idle("sched_cfs_period_timer");
+		w->events.v[1].time = 30 * MS - 1000;
+		w->events.v[2].time = w->events.v[1].time;
+		check_kept_off(w, (struct why_question){ .quota = q }, throttled);
+		check_kept_off(runnable_beside_idle(NULL), (struct why_question){ .quota = q },
+			       not_recorded);
+		/* the refill was that of another cgroup: it still waited beside an idle CPU */
+		check_kept_off(runnable_beside_idle("sched_cfs_slack_timer"),
+			       (struct why_question){ .quota = q }, idle);
+	}
 	check_kept_off(runnable_beside_idle("sched_cfs_period_timer"),
 		       (struct why_question){ .quota = WHY_QUOTA_NONE }, idle);
 	/* a quota that was used up at another time: none was refilled in this time */
 	check_kept_off(runnable_beside_idle("tick_nohz_handler"),
 		       (struct why_question){ .quota = WHY_QUOTA_SET }, idle);
+}
+
+/*
+ * SUBJECT leaves its CPU for HOG with a stack of this kind, in a cgroup with a quota. At 28 ms a
+ * timer expires, with a function of this name.
+ */
+static void check_stack_of_quota(enum wait_kind kind, const char *function, const char *want)
+{
+	struct why *w = story_begin();
+	struct sched_event *e;
+
+	switches(w, 10, 1, SUBJECT, HOG, false);
+	noted(w, &w->events.v[0], (struct stack_note){ .kind = kind });
+	e = happens(w, 28, SCHED_TIMER, 0, 0, 0);
+	e->value = 0x1000;
+	noted(w, e, (struct stack_note){ .leaf = function });
+	switches(w, 30, 1, HOG, SUBJECT, false);
+	switches(w, 40, 1, SUBJECT, 0, true);
+	asked(w, (struct why_question){ .quota = WHY_QUOTA_SET }, 10, 30);
+	says(w, 0, want);
+	why__free(w);
+}
+
+/* A stack after deferred work proves nothing without a refill: it may be that of other work. */
+static void test_stack_of_quota(void **state)
+{
+	const char *const throttled =
+		"20ms was throttled: its cgroup had used up its CPU quota (cpu.max)";
+	const char *const until_refill =
+		"18ms was throttled: its cgroup had used up its CPU quota (cpu.max)";
+	const char *const unknown =
+		"20ms unknown: it was runnable, but its cgroup had used up its CPU quota, or it "
+		"waited for another reason: see cpu.stat of the cgroup: events do not tell whose "
+		"quota was refilled";
+
+	check_stack_of_quota(WAIT_THROTTLED, NULL, throttled);
+	check_stack_of_quota(WAIT_THROTTLED, "sched_cfs_period_timer", until_refill);
+	check_stack_of_quota(WAIT_TASK_WORK, "sched_cfs_period_timer", until_refill);
+	check_stack_of_quota(WAIT_TASK_WORK, NULL, unknown);
 }
 
 static void cpu_goes(struct why *w, uint64_t ms, uint32_t cpu, int from, int to)
@@ -572,6 +614,7 @@ int main(void)
 		cmocka_unit_test(test_since_the_last_wait),
 		cmocka_unit_test(test_after_a_move),
 		cmocka_unit_test(test_kept_off_an_idle_cpu),
+		cmocka_unit_test(test_stack_of_quota),
 		cmocka_unit_test(test_cpu_off_line),
 		cmocka_unit_test(test_on_behalf),
 		cmocka_unit_test(test_worker_in_a_chain),

@@ -378,19 +378,15 @@ static int explain_refilled(struct why *w, struct why_node *parent, uint32_t tid
 
 /*
  * It was kept off a CPU that idled. That was no quota if none was refilled meanwhile. Otherwise it
- * was one if its cgroup is known to have used up its quota before, or if the task no longer waited
- * beside an idle CPU once a quota was refilled.
+ * was one if the task no longer waited beside an idle CPU once a quota was refilled. That its
+ * cgroup has used up a quota at some time is no proof: a virtual CPU may also wake up late.
  */
 static int explain_kept_off(struct why *w, struct why_node *parent, uint32_t tid,
 			    const struct task_span *s, uint64_t from, uint64_t to)
 {
 	uint64_t first, last;
 
-	enum quota_refill refill = why_quota__refill(w, s, &first, &last);
-
-	if (refill != REFILL_NONE && why_quota__of(w, tid) != WHY_QUOTA_UNKNOWN)
-		return explain_throttled(w, parent, tid, from, to);
-	switch (refill) {
+	switch (why_quota__refill(w, s, &first, &last)) {
 	case REFILL_UNKNOWN:
 		return why__add_unknown(w, parent, tid, MISSING_QUOTA, from, to);
 	case REFILL_SEEN:
@@ -413,7 +409,7 @@ static int explain_quota(struct why *w, struct why_node *parent, uint32_t tid,
 	if (sign == QUOTA_MAYBE && why_quota__of(w, tid) == WHY_QUOTA_NONE)
 		return explain_queued(w, parent, tid, s, from, to);
 	if (why_quota__refill(w, s, &first, &last) != REFILL_SEEN) {
-		if (sign == QUOTA_MAYBE && why_quota__of(w, tid) != WHY_QUOTA_SET)
+		if (sign == QUOTA_MAYBE)
 			return why__add_unknown(w, parent, tid, MISSING_QUOTA, from, to);
 		return explain_throttled(w, parent, tid, from, to);
 	}
