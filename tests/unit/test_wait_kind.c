@@ -118,8 +118,20 @@ static void a_packet_of_this_machine_is_its_senders(void **state)
 {
 	assert_int_equal(CONTEXT(true, false, "sock_def_readable", "tcp_v4_rcv", "process_backlog",
 				 "net_rx_action", "handle_softirqs", "do_softirq",
-				 "__local_bh_enable_ip", "tcp_sendmsg", "__x64_sys_sendto"),
+				 "__local_bh_enable_ip", "__dev_queue_xmit", "ip_finish_output2",
+				 "__tcp_transmit_skb", "tcp_sendmsg", "__x64_sys_sendto"),
 			 WAKE_TASK);
+	/* with RPS, packets that another CPU received may run in any task, also in a receiver */
+	assert_int_equal(CONTEXT(true, false, "sock_def_readable", "tcp_v4_rcv", "process_backlog",
+				 "net_rx_action", "handle_softirqs", "do_softirq",
+				 "__local_bh_enable_ip", "tcp_recvmsg", "__x64_sys_recvfrom"),
+			 WAKE_NET);
+	/* what such a packet sends itself is not sent by the task */
+	assert_int_equal(CONTEXT(true, false, "sock_def_write_space", "sock_wfree",
+				 "__dev_queue_xmit", "__tcp_transmit_skb", "tcp_v4_rcv",
+				 "process_backlog", "net_rx_action", "handle_softirqs",
+				 "do_softirq", "__local_bh_enable_ip", "release_sock"),
+			 WAKE_NET);
 	assert_int_equal(CONTEXT(true, false, "sock_def_readable", "tcp_v4_rcv", "net_rx_action",
 				 "handle_softirqs", "irq_exit_rcu", "asm_common_interrupt"),
 			 WAKE_NET);

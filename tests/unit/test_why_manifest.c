@@ -153,7 +153,7 @@ static void check_peer(struct why_question q, const char *want)
 {
 	struct why *w = story_begin();
 	struct sched_event *e;
-	char text[160];
+	char text[200];
 
 	switches(w, 10, 0, SUBJECT, 0, true);
 	e = happens(w, 30, SCHED_WAKING, 1, 0, SUBJECT);
@@ -173,14 +173,19 @@ static void test_peer(void **state)
 {
 	static const char peer[] = "{\"peer\": \"10.0.0.1\", \"port\": 80}";
 	static const char unknown[] =
-		"the network (peer not recorded: a rule on syscall:recvfrom,read has it)";
+		"the network, or from a task of this machine (peer not recorded: a rule on "
+		"syscall:recvfrom,read has it)";
 
 	check_peer(question_of_call(peer, 20, 0),
-		   "10.0.0.1:80: the cause lies outside this machine");
+		   "10.0.0.1:80: the cause lies outside this machine, unless that is an "
+		   "address of it");
 	check_peer(question_of_call("{\"peer\": \"fe80::1\", \"port\": 80}", 20, 0),
-		   "[fe80::1]:80: the cause lies outside this machine");
+		   "[fe80::1]:80: the cause lies outside this machine, unless that is an "
+		   "address of it");
 	check_peer(question_of_call("{\"peer\": \"127.0.0.1\", \"port\": 80}", 20, 0),
 		   "127.0.0.1:80"); /* which task of this machine sent it is unknown */
+	check_peer(question_of_call("{\"peer\": \"::ffff:127.0.0.1\", \"port\": 80}", 20, 0),
+		   "[::ffff:127.0.0.1]:80");
 	check_peer(question_of_call("{\"peer\": \"10.0.0.1\", \"port\": 0}", 20, 0), unknown);
 	check_peer(question_of_call("{}", 20, 0), unknown);
 	check_peer(question_of_call(peer, 5, 0), unknown); /* it began before the call */

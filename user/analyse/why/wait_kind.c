@@ -162,6 +162,23 @@ static size_t innermost_frames(const char *const *names, size_t n, const char *c
 	return n;
 }
 
+/*
+ * A task's own send to this machine is delivered by process_backlog() in a softirq at the end of
+ * the send.
+ */
+static bool is_own_send(const char *const *names, size_t n)
+{
+	static const char *const backlog[] = { "process_backlog", NULL };
+	static const char *const sends[] = { "__dev_queue_xmit",   "ip_finish_output2",
+					     "ip6_finish_output2", "__tcp_transmit_skb",
+					     "udp_send_skb",	   NULL };
+
+	for (size_t i = 0; i < n; i++)
+		if (has_any(names + i, 1, backlog))
+			return has_any(names + i, n - i, sends);
+	return false;
+}
+
 enum wake_context wake_context__of(const char *const *names, size_t n, bool in_irq, bool softirqd)
 {
 	static const char *const signals[] = { "signal_wake_up_state", "complete_signal",
@@ -181,7 +198,6 @@ enum wake_context wake_context__of(const char *const *names, size_t n, bool in_i
 					   "tcp_v",
 					   "udp_",
 					   NULL };
-	static const char *const own_send[] = { "process_backlog", NULL };
 	static const char *const entries[] = {
 		"asm_",	       "sysvec_",	"common_interrupt", "irq_exit",	      "el1h_",
 		"el0t_64_irq", "el1_interrupt", "el0_interrupt",    "gic_handle_irq", NULL
@@ -194,12 +210,11 @@ enum wake_context wake_context__of(const char *const *names, size_t n, bool in_i
 		return WAKE_BLOCK;
 	if (has_any(names, n, net)) {
 		/*
-		 * A task's own send to this machine is delivered by process_backlog() in a softirq
-		 * at the end of the send. Other softirqs may run in any task.
+		 * Other softirqs may run in any task, also those with packets that another CPU
+		 * received (RPS).
 		 */
-		return softirqd || has_any(names, n, entries) || !has_any(names, n, own_send)
-			       ? WAKE_NET
-			       : WAKE_TASK;
+		return softirqd || has_any(names, n, entries) || !is_own_send(names, n) ? WAKE_NET
+											: WAKE_TASK;
 	}
 	if (has_any(names, n, timers))
 		return WAKE_TIMER;

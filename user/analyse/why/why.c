@@ -97,7 +97,8 @@ const char *why__peer_of(const struct why *w, const struct why_node *n)
 
 bool why__peer_is_local(const char *peer)
 {
-	return !strncmp(peer, "127.", 4) || !strncmp(peer, "[::1]", 5);
+	return !strncmp(peer, "127.", 4) || !strncmp(peer, "[::1]", 5) ||
+	       !strncmp(peer, "[::ffff:127.", 12);
 }
 
 const struct why_disk *why__disk(const struct why *w, uint32_t dev)

@@ -217,7 +217,7 @@ bool why__lacks_kernel_names(const struct why *w);
 const char *why__call(const struct why *w);
 /* The other end of the connection that wait @n was for; not always printable. NULL: unknown */
 const char *why__peer_of(const struct why *w, const struct why_node *n);
-/* Is it an address of the loopback device? */
+/* Is it an address of the loopback device? This machine may have others. */
 bool why__peer_is_local(const char *peer);
 /* The disk with this number; NULL: its name is unknown */
 const struct why_disk *why__disk(const struct why *w, uint32_t dev);

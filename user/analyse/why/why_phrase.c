@@ -299,11 +299,14 @@ static int add_peer(struct buf *b, const char *peer)
 	char name[WHY_PEER];
 
 	if (!peer)
-		return buf__add_str(b, ", until data came from the network (peer not recorded: a "
-				       "rule on syscall:recvfrom,read has it)");
+		return buf__add_str(b, ", until data came from the network, or from a task of this "
+				       "machine (peer not recorded: a rule on "
+				       "syscall:recvfrom,read has it)");
 	snprintf(name, sizeof(name), "%s", peer);
 	return buf__printf(b, ", until data came from %s%s", make_printable(name),
-			   why__peer_is_local(peer) ? "" : ": the cause lies outside this machine");
+			   why__peer_is_local(peer) ? ""
+						    : ": the cause lies outside this machine, "
+						      "unless that is an address of it");
 }
 
 static int add_waited(struct buf *b, const struct why *w, const struct why_node *n,
