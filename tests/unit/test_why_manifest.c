@@ -95,6 +95,38 @@ static void test_stolen_time(void **state)
 	assert_int_equal(q.cpu_ns, 2 + 4 + 20 + 40);
 }
 
+/* SUBJECT, with nice 0, waits behind a task with this nice value. */
+static void check_rank(struct why_question q, int nice, const char *want)
+{
+	struct why *w = story_computes();
+	char text[160];
+
+	switches(w, 10, 1, SUBJECT, HOG, false);
+	w->events.v[w->events.n - 1].other_prio = 120 + nice;
+	switches(w, 30, 1, HOG, SUBJECT, false);
+	w->events.v[w->events.n - 1].prio = 120 + nice;
+	asked(w, q, 10, 30);
+	snprintf(text, sizeof(text), "20ms waited for CPU 1 behind ?/2 %s", want);
+	says(w, 0, text);
+	why__free(w);
+}
+
+/* Nice values are no reason between cgroups: there a low weight is one. */
+static void test_nice(void **state)
+{
+	const struct why_question none = { 0 }, low = { .weight = 20 }, normal = { .weight = 100 };
+
+	check_rank(none, -5, "(nice -5; it has nice 0)");
+	check_rank(normal, -5, "(nice -5; it has nice 0)");
+	check_rank(low, -5,
+		   "(nice -5; it has nice 0; a cgroup of the waiting task has cpu.weight 20)");
+	check_rank(none, 5, "(lower priority: the scheduler's choice)");
+	check_rank(low, 5,
+		   "(lower priority: the scheduler's choice; a cgroup of the waiting task has "
+		   "cpu.weight 20)");
+	check_rank(low, -25, "(real-time, priority 4)");
+}
+
 static void test_weight(void **state)
 {
 	struct why_question q = question_of("{\"cgroup\": \"/w\", \"cpu\": [{\"cgroup\": \"/w\", "
@@ -200,6 +232,7 @@ int main(void)
 		cmocka_unit_test(test_what_a_manifest_adds),
 		cmocka_unit_test(test_stolen_time),
 		cmocka_unit_test(test_weight),
+		cmocka_unit_test(test_nice),
 		cmocka_unit_test(test_peer),
 	};
 

@@ -60,10 +60,15 @@ static int add_low_weight(struct buf *b, const struct why *w, uint32_t tid)
 			   q->weight_is_shares ? "cpu.shares" : "cpu.weight", q->weight);
 }
 
-/* Say why @who ran before @tid, as far as its priority shows. */
+/*
+ * Say what the priorities tell about who ran before @tid. Nice values decide only between tasks of
+ * one cgroup; between cgroups, their weights do.
+ */
 static int add_rank(struct buf *b, const struct why *w, uint32_t tid, int32_t of_who,
 		    int32_t of_task)
 {
+	int err;
+
 	if (of_who < 0)
 		return buf__add_str(b, " (deadline class)");
 	if (of_who < 100)
@@ -73,11 +78,11 @@ static int add_rank(struct buf *b, const struct why *w, uint32_t tid, int32_t of
 	if (of_task == WHY_PRIO_IDLE)
 		return buf__add_str(b, " (before SCHED_IDLE)");
 	if (of_who < of_task)
-		return buf__printf(b, " (nice %d, before nice %d)", of_who - 120, of_task - 120);
-	if (of_who > of_task)
-		return buf__add_str(b, " (lower priority: the scheduler's choice)");
-	return buf__add_str(b, " (same priority")
-		       ?: add_low_weight(b, w, tid) ?: buf__add_str(b, ")");
+		err = buf__printf(b, " (nice %d; it has nice %d", of_who - 120, of_task - 120);
+	else
+		err = buf__add_str(b, of_who > of_task ? " (lower priority: the scheduler's choice"
+						       : " (same priority");
+	return err ?: add_low_weight(b, w, tid) ?: buf__add_str(b, ")");
 }
 
 int why_phrase__add_left(struct buf *b, const struct why_node *n)
