@@ -62,26 +62,28 @@ static void test_request_end_lost(void **state)
 	why__free(w);
 }
 
-/* SUBJECT waits for a device that serves the request of OTHER first. */
-static struct why *waits_for_device(void)
+/* SUBJECT waits for a device that has a request of OTHER. */
+static struct why *waits_for_device(enum sched_kind kind)
 {
 	struct why *w = story_begin();
 
 	request(w, 2, SCHED_RQ_ISSUE, OTHER, 16);
 	switches(w, 3, 0, OTHER, SUBJECT, true);
-	request(w, 10, SCHED_RQ_ISSUE, SUBJECT, 8);
+	request(w, 10, kind, SUBJECT, 8);
 	switches(w, 10, 0, SUBJECT, 0, true);
 	return w;
 }
 
+/* The device serves the other request first. */
 static void check_requeued(struct why *w, const char *other)
 {
+	request(w, 14, SCHED_RQ_ISSUE, 0, 8);
 	request(w, 25, SCHED_RQ_COMPLETE, 0, 16);
 	request_wakes(w, 30, 8);
 	asked(w, (struct why_question){ 0 }, 10, 30);
 	says(w, 0,
-	     "20ms waited, until a request to device 8:0 completed (sector 8, 0ms in the queue, "
-	     "20ms in the device)");
+	     "20ms waited, until a request to device 8:0 completed (sector 8, 4ms in the queue, "
+	     "16ms in the device)");
 	says_below(w, 0, other);
 	says_below(w, 1, "5ms device 8:0 worked for its own requests");
 	why__free(w);
@@ -92,7 +94,7 @@ static void test_name_of_disk(void **state)
 	struct why_question q = question_of(
 		"{}", "{\"disks\": {\"259:1\": \"nvme0n1\", \"8:0\": \"sd\\u001ba\", \"8\": \"x\", "
 		      "\"8:1\": 5}}");
-	struct why *w = waits_for_device();
+	struct why *w = waits_for_device(SCHED_RQ_ISSUE);
 
 	assert_int_equal(q.n_disks, 2);
 	assert_int_equal(q.disks[0].dev, 259 << 20 | 1);
@@ -111,28 +113,29 @@ static void test_name_of_disk(void **state)
 static void test_requeued_requests(void **state)
 {
 	const char *const of_other = "15ms device 8:0 worked for ?/3";
-	struct why *w = waits_for_device();
+	struct why *w = waits_for_device(SCHED_RQ_INSERT);
 
 	check_requeued(w, of_other);
 
-	w = waits_for_device(); /* a kernel worker issues it again */
+	w = waits_for_device(SCHED_RQ_INSERT); /* a kernel worker issues it again */
 	request(w, 11, SCHED_RQ_REQUEUE, OTHER, 16);
 	request(w, 12, SCHED_RQ_ISSUE, HOG, 16);
 	check_requeued(w, of_other);
 
-	w = waits_for_device(); /* and inserts it before */
+	w = waits_for_device(SCHED_RQ_INSERT); /* and inserts it before */
 	request(w, 11, SCHED_RQ_REQUEUE, OTHER, 16);
 	request(w, 12, SCHED_RQ_INSERT, HOG, 16);
 	request(w, 12, SCHED_RQ_ISSUE, HOG, 16);
 	check_requeued(w, of_other);
 
-	w = waits_for_device(); /* it was sent before the recording began */
+	w = waits_for_device(SCHED_RQ_INSERT); /* it was sent before the recording began */
 	w->events.v[0].value = 24;
 	request(w, 11, SCHED_RQ_REQUEUE, OTHER, 16);
 	request(w, 12, SCHED_RQ_ISSUE, HOG, 16);
 	check_requeued(w, "14ms device 8:0 worked for a task that was not recorded");
 
-	w = waits_for_device(); /* a new request at that sector is of its own sender */
+	/* a new request at that sector is of its own sender */
+	w = waits_for_device(SCHED_RQ_INSERT);
 	request(w, 11, SCHED_RQ_REQUEUE, OTHER, 16);
 	request(w, 12, SCHED_RQ_ISSUE, HOG, 16);
 	request(w, 13, SCHED_RQ_COMPLETE, 0, 16);
@@ -144,7 +147,7 @@ static void test_requeued_requests(void **state)
 /* The time in the queue begins when the request was first sent. */
 static void test_requeued_request_of_its_own(void **state)
 {
-	struct why *w = waits_for_device();
+	struct why *w = waits_for_device(SCHED_RQ_ISSUE);
 
 	request(w, 11, SCHED_RQ_REQUEUE, HOG, 8);
 	request(w, 22, SCHED_RQ_ISSUE, HOG, 8);
@@ -154,6 +157,113 @@ static void test_requeued_request_of_its_own(void **state)
 	     "20ms waited, until a request to device 8:0 completed (sector 8, 12ms in the queue, "
 	     "8ms in the device)");
 	says_below(w, 0, "20ms device 8:0 worked for its own requests");
+	why__free(w);
+}
+
+/* What was issued later did not delay the request, even if the device completes it earlier. */
+static void check_issued_later(struct why *w, uint64_t to, const char *own)
+{
+	request_wakes(w, to, 8);
+	asked(w, (struct why_question){ 0 }, 10, to);
+	says_below(w, 0, own);
+}
+
+/* SUBJECT's request is with the device, and so are others for a part of that time. */
+static void test_issued_later(void **state)
+{
+	struct why *w = waits_for_device(SCHED_RQ_ISSUE);
+
+	request(w, 50, SCHED_RQ_ISSUE, OTHER, 24);
+	request(w, 51, SCHED_RQ_COMPLETE, 0, 24);
+	check_issued_later(w, 60, "50ms device 8:0 worked for its own requests");
+	assert_null(why__root(w)->child->child->next);
+	why__free(w);
+
+	w = waits_for_device(SCHED_RQ_ISSUE); /* at the sector of a request that was served */
+	request(w, 13, SCHED_RQ_COMPLETE, 0, 16);
+	request(w, 13, SCHED_RQ_INSERT, HOG, 16);
+	request(w, 13, SCHED_RQ_ISSUE, HOG, 16);
+	request(w, 25, SCHED_RQ_COMPLETE, 0, 16);
+	check_issued_later(w, 30, "17ms device 8:0 worked for its own requests");
+	says_below(w, 1, "3ms device 8:0 worked for ?/3");
+	why__free(w);
+
+	w = waits_for_device(SCHED_RQ_ISSUE); /* refused, and issued again later */
+	request(w, 11, SCHED_RQ_REQUEUE, OTHER, 16);
+	request(w, 12, SCHED_RQ_ISSUE, OTHER, 16);
+	request(w, 25, SCHED_RQ_COMPLETE, 0, 16);
+	check_issued_later(w, 30, "20ms device 8:0 worked for its own requests");
+	assert_null(why__root(w)->child->child->next);
+	why__free(w);
+}
+
+/* HOG sends requests that a cgroup's limit kept until @ms. */
+static void limit_ends(struct why *w, uint64_t ms)
+{
+	switches(w, 11, 1, HOG, 0, true);
+	noted(w, happens(w, ms, SCHED_WAKING, 1, 0, HOG), (struct stack_note){ .limits_io = true });
+	switches(w, ms, 1, 0, HOG, false);
+}
+
+/* The limit of another cgroup is not that of SUBJECT. */
+static void test_limit_of_another(void **state)
+{
+	struct why *w = waits_for_device(SCHED_RQ_ISSUE);
+
+	limit_ends(w, 40);
+	request(w, 40, SCHED_RQ_ISSUE, HOG, 24);
+	request(w, 41, SCHED_RQ_COMPLETE, 0, 24);
+	check_issued_later(w, 50, "40ms device 8:0 worked for its own requests");
+	assert_null(why__root(w)->child->child->next);
+	why__free(w);
+
+	w = waits_for_device(SCHED_RQ_INSERT); /* SUBJECT's is in the queue before */
+	limit_ends(w, 40);
+	request(w, 40, SCHED_RQ_ISSUE, HOG, 24);
+	request(w, 42, SCHED_RQ_ISSUE, 0, 8);
+	request(w, 45, SCHED_RQ_COMPLETE, 0, 24);
+	request_wakes(w, 50, 8);
+	asked(w, (struct why_question){ 0 }, 12, 50);
+	says_below(w, 0,
+		   "28ms unknown: what delayed its request before the device was not recorded: see "
+		   "io.max and blkio of its cgroups, and what queues before the device");
+	assert_int_equal(why__unknown_ns(w), 28 * MS);
+	why__free(w);
+}
+
+/* A limit kept SUBJECT's own request, and meanwhile the device served another. */
+static void test_own_limit(void **state)
+{
+	struct why *w = story_begin();
+
+	switches(w, 3, 1, OTHER, HOG, true);
+	switches(w, 10, 0, SUBJECT, 0, true);
+	request(w, 30, SCHED_RQ_ISSUE, OTHER, 24);
+	request(w, 31, SCHED_RQ_COMPLETE, 0, 24);
+	limit_ends(w, 40);
+	request(w, 40, SCHED_RQ_INSERT, HOG, 8);
+	request(w, 41, SCHED_RQ_ISSUE, HOG, 8);
+	request_wakes(w, 50, 8);
+	asked(w, (struct why_question){ 0 }, 10, 50);
+	says_below(w, 0,
+		   "29ms its request waited before device 8:0: the limit of a cgroup (io.max, "
+		   "blkio) delayed it");
+	says_below(w, 1, "10ms device 8:0 worked for ?/2");
+	says_below(w, 2, "1ms device 8:0 worked for ?/3");
+	why__free(w);
+}
+
+/* If it is unknown when its own request was issued, others may have come later. */
+static void test_own_issue_not_seen(void **state)
+{
+	struct why *w = waits_for_device(SCHED_RQ_INSERT);
+
+	request(w, 25, SCHED_RQ_COMPLETE, 0, 16);
+	request_wakes(w, 30, 8);
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	says_below(w, 0,
+		   "20ms unknown: the sender of the request that it waited for was not recorded: a "
+		   "larger ring would hold it, such as ring = 20s in the session");
 	why__free(w);
 }
 
@@ -211,6 +321,10 @@ int main(void)
 		cmocka_unit_test(test_name_of_disk),
 		cmocka_unit_test(test_requeued_requests),
 		cmocka_unit_test(test_requeued_request_of_its_own),
+		cmocka_unit_test(test_issued_later),
+		cmocka_unit_test(test_limit_of_another),
+		cmocka_unit_test(test_own_limit),
+		cmocka_unit_test(test_own_issue_not_seen),
 		cmocka_unit_test(test_served_on_behalf),
 	};
 

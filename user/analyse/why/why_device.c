@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Explains a wait that a completed request ended: which request, and for whom the device worked
- * meanwhile. From one completion to the next the device is assumed to work for the sender of the
- * request completed then. For a time in which the device had none of these requests, the tree shows
- * who delayed them.
+ * meanwhile. A device may work on several requests at once, so those issued after this one did not
+ * delay it. Of those issued before, from one completion to the next the device is assumed to work
+ * for the sender of the request completed then. For the time before the request was sent, the tree
+ * shows who delayed it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +31,10 @@ struct device_past {
 	struct why *w;
 	struct why_node *n;
 	struct device_request *requests;
+	/* the one that ended the wait, inserted when it was first sent; issued 0: not seen */
+	struct device_request own;
 	uint32_t tid, dev;
+	uint32_t first;	 /* event: earlier ones are not looked at */
 	uint32_t end;	 /* event: the completion that ended the wait */
 	uint64_t before; /* ns: explained up to here */
 	uint64_t to;
@@ -97,11 +101,11 @@ static uint32_t sender_wake(const struct why *w, const struct device_request *r)
 	return NO_EVENT;
 }
 
-/* Until @r was sent, the device had no request that the wait depends on. */
-static int explain_held(struct device_past *d, const struct device_request *r, uint64_t from,
-			uint64_t to)
+/* The request that ended the wait was not sent before @to. */
+static int explain_held(struct device_past *d, uint64_t from, uint64_t to)
 {
 	struct why *w = d->w;
+	const struct device_request *r = &d->own;
 	const struct why_key key = {
 		.parent = d->n, .tid = d->tid, .type = WHY_HELD, .number = d->dev
 	};
@@ -114,6 +118,18 @@ static int explain_held(struct device_past *d, const struct device_request *r, u
 	if (sender && sender != d->tid)
 		return why__explain_task(w, d->n, sender, from, to, d->depth + 1);
 	return why__add_unknown(w, d->n, d->tid, MISSING_HELD, from, to);
+}
+
+/* The request that the device completed next was sent at @to. */
+static int explain_before(struct device_past *d, uint64_t from, uint64_t to)
+{
+	uint64_t sent = d->own.inserted > from ? d->own.inserted : from;
+
+	sent = sent < to ? sent : to;
+	if (sent > from && explain_held(d, from, sent))
+		return -ENOMEM;
+	/* then it was in the queue, or with the device */
+	return why__add_unknown(d->w, d->n, d->tid, MISSING_HELD, sent, to);
 }
 
 /* Request @r was completed at @time, the one before it at d->before. */
@@ -131,7 +147,7 @@ static int explain_served(struct device_past *d, const struct device_request *r,
 	if (!r->issued || r->issued > time)
 		return why__add_unknown(d->w, d->n, d->tid, MISSING_REQUEST, begin, time);
 	if (sent > begin && sent - begin >= WHY_LONG_NS) {
-		if (explain_held(d, r, begin, sent))
+		if (explain_before(d, begin, sent))
 			return -ENOMEM;
 		begin = sent;
 	}
@@ -186,6 +202,8 @@ static int request_feed(struct device_past *d, uint32_t i)
 		request_requeue(r, e);
 	} else {
 		r->requeued = false;
+		if (i != d->end && r->issued >= d->own.issued)
+			return 0;
 		if (time > d->before) {
 			err = explain_served(d, r, time);
 			d->before = time;
@@ -198,6 +216,32 @@ static bool is_of_request(const struct sched_event *e, uint32_t dev)
 {
 	return e->arg == dev && (e->kind == SCHED_RQ_INSERT || e->kind == SCHED_RQ_ISSUE ||
 				 e->kind == SCHED_RQ_REQUEUE || e->kind == SCHED_RQ_COMPLETE);
+}
+
+/* Find when the request that ended the wait was issued last, and when it was sent. */
+static void find_own_request(struct device_past *d, uint64_t from)
+{
+	const struct sched_event *v = d->w->events.v;
+	bool again = false; /* it was issued before, too */
+
+	for (uint32_t i = d->end; i-- > d->first && why__may_look(d->w);) {
+		const struct sched_event *e = &v[i];
+
+		if (d->own.issued && d->own.inserted < from) /* when exactly does not matter */
+			return;
+		if (!is_of_request(e, d->dev) || e->value != v[d->end].value)
+			continue;
+		if (e->kind == SCHED_RQ_COMPLETE || (e->kind == SCHED_RQ_REQUEUE && !d->own.issued))
+			return;
+		if (e->kind == SCHED_RQ_ISSUE) {
+			if (d->own.issued && !again)
+				return;
+			d->own.issued = d->own.issued ?: e->time;
+		}
+		again = e->kind == SCHED_RQ_REQUEUE || (again && e->kind != SCHED_RQ_ISSUE);
+		d->own.inserted = e->time;
+		d->own.inserted_by = e->kind == SCHED_RQ_REQUEUE ? 0 : e->tid;
+	}
 }
 
 static void requests_free(struct device_past *d)
@@ -215,8 +259,6 @@ static void note_request(struct device_past *d, const struct sched_event *end)
 {
 	const struct device_request *r = request_at(d, end->value);
 
-	d->n->dev = end->arg;
-	d->n->sector = end->value;
 	if (!r || !r->issued || r->issued > end->time)
 		return;
 	d->n->device_ns = end->time - r->issued;
@@ -230,7 +272,7 @@ int why_device__explain(struct why *w, struct why_node *n, uint32_t tid, uint32_
 		.w = w, .n = n, .tid = tid, .before = from, .to = to, .depth = depth
 	};
 	const struct sched_events *e = &w->events;
-	size_t i = sched_events__at(e, from > BACK_NS ? from - BACK_NS : 0);
+	uint32_t i;
 	int err = 0;
 
 	if (!e->recorded[SCHED_RQ_ISSUE] || !e->recorded[SCHED_RQ_COMPLETE])
@@ -238,10 +280,15 @@ int why_device__explain(struct why *w, struct why_node *n, uint32_t tid, uint32_
 	d.end = request_end(w, wake);
 	if (d.end == NO_EVENT)
 		return why__add_unknown(w, n, tid, MISSING_REQUEST, from, to);
-	d.dev = e->v[d.end].arg;
-	if (d.end > BACK_MOST && i < d.end - BACK_MOST)
-		i = d.end - BACK_MOST;
-	for (; i <= d.end && !err && why__may_look(w); i++)
+	n->dev = d.dev = e->v[d.end].arg;
+	n->sector = e->v[d.end].value;
+	d.first = sched_events__at(e, from > BACK_NS ? from - BACK_NS : 0);
+	if (d.end > BACK_MOST && d.first < d.end - BACK_MOST)
+		d.first = d.end - BACK_MOST;
+	find_own_request(&d, from);
+	if (!d.own.issued)
+		return why__add_unknown(w, n, tid, MISSING_REQUEST, from, to);
+	for (i = d.first; i <= d.end && !err && why__may_look(w); i++)
 		if (is_of_request(&e->v[i], d.dev))
 			err = request_feed(&d, i);
 	err = err ?: why__add_unknown(w, n, tid, MISSING_REQUEST, d.before, to);
