@@ -261,6 +261,7 @@ static void test_own_issue_not_seen(void **state)
 	request(w, 25, SCHED_RQ_COMPLETE, 0, 16);
 	request_wakes(w, 30, 8);
 	asked(w, (struct why_question){ 0 }, 10, 30);
+	says(w, 0, "20ms waited, until a request to device 8:0 completed (sector 8)");
 	says_below(w, 0,
 		   "20ms unknown: the sender of the request that it waited for was not recorded: a "
 		   "larger ring would hold it, such as ring = 20s in the session");

@@ -115,7 +115,7 @@ struct why_node {
 	int32_t own_prio; /* WHY_QUEUED: priority of tid then, or one of the two above */
 	uint32_t samples; /* WHY_RAN */
 	struct why_function functions[WHY_FUNCTIONS];
-	/* WHY_WAITED for a device: the last request that ended it */
+	/* WHY_WAITED for a device: the last request that ended it; device_ns 0: not known */
 	uint32_t dev;
 	uint64_t sector, queued_ns, device_ns;
 	struct why_node *child, *next; /* after why__ask() the largest comes first */

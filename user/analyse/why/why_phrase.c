@@ -198,16 +198,18 @@ static int add_request(struct buf *b, const struct why *w, const struct why_node
 		       why_duration_fn duration)
 {
 	char queue[32], device[32];
+	int err;
 
 	if (!n->dev)
 		return buf__add_str(b, ", until a request to a device completed");
-	return buf__add_str(b, ", until a request to device ")
-		       ?: add_device(b, w, n->dev)
-		       ?: buf__printf(b,
-			   " completed (sector %llu, %s in the queue, %s in the device)",
-			   (unsigned long long)n->sector,
-			   duration(n->queued_ns, queue, sizeof(queue)),
-			   duration(n->device_ns, device, sizeof(device)));
+	err = buf__add_str(b, ", until a request to device ")
+		      ?: add_device(b, w, n->dev)
+		      ?: buf__printf(b, " completed (sector %llu", (unsigned long long)n->sector);
+	if (!err && n->device_ns)
+		err = buf__printf(b, ", %s in the queue, %s in the device",
+				  duration(n->queued_ns, queue, sizeof(queue)),
+				  duration(n->device_ns, device, sizeof(device)));
+	return err ?: buf__add_str(b, ")");
 }
 
 /* The thing waited for: the lock, if its kind says more than the kind of the wait. "": unknown. */
