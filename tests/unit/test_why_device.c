@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Answers of why about requests to devices. Needs no root. */
+#include "analyse/prev_state.h"
 #include "why_story.h"
 
 #define DISK 0x800000
@@ -268,6 +269,79 @@ static void test_own_issue_not_seen(void **state)
 	why__free(w);
 }
 
+/* How long the answer is unknown if no more than @most events are looked at in each round, ms */
+static uint64_t limited(struct why *w, uint32_t most, uint64_t to)
+{
+	uint64_t ns = 0;
+
+	w->looks_max = most;
+	asked(w, (struct why_question){ 0 }, 10, to);
+	for (const struct why_node *wait = why__root(w)->child; wait; wait = wait->next)
+		for (const struct why_node *n = wait->child; n; n = n->next)
+			ns += n->key.missing == MISSING_LIMIT ? n->ns : 0;
+	assert_int_equal(why__unknown_ns(w), ns);
+	why__free(w);
+	return ns / MS;
+}
+
+/* A look that ended too early does not show that something was not recorded. */
+static void test_too_many_events(void **state)
+{
+	const uint32_t enough = 1 + 5 + 6; /* for the request's end, its issue and its past */
+
+	for (uint32_t most = 0; most <= enough; most++) {
+		struct why *w = waits_for_device(SCHED_RQ_ISSUE);
+
+		request(w, 25, SCHED_RQ_COMPLETE, 0, 16);
+		request_wakes(w, 30, 8);
+		assert_int_equal(limited(w, most, 30), most == enough	    ? 0
+						       : most == enough - 1 ? 5
+									    : 20);
+	}
+}
+
+/* Only the first round looks for a request before the wake-up at 12 ms. */
+static void check_stacks(uint32_t most, const char *want)
+{
+	struct why *w = story_begin();
+
+	switches(w, 10, 0, SUBJECT, 0, true);
+	for (int i = 0; i < 20; i++)
+		happens(w, 12, SCHED_SAMPLE, 2, OTHER, 0);
+	happens(w, 12, SCHED_WAKING, 1, OTHER, SUBJECT);
+	switches(w, 12, 0, 0, SUBJECT, false);
+	switches(w, 13, 0, SUBJECT, 0, true);
+	limit_ends(w, 40);
+	request(w, 40, SCHED_RQ_ISSUE, HOG, 8);
+	request_wakes(w, 50, 8);
+	w->looks_max = most;
+	asked(w, (struct why_question){ 0 }, 10, 50);
+	says_below(w, 0, want);
+	says_below(w, 1, "10ms device 8:0 worked for ?/2");
+	why__free(w);
+}
+
+/* Each round may look at as many events. If the first ends early, not all stacks were read. */
+static void test_too_many_events_for_stacks(void **state)
+{
+	check_stacks(100, "27ms its request waited before device 8:0: the limit of a cgroup "
+			  "(io.max, blkio) delayed it");
+	check_stacks(70, "27ms unknown: too many events for one question: ask about a shorter time "
+			 "with -i FILE --tid TID --from --to");
+}
+
+/* Who stopped SUBJECT is then unknown, and not the one who continued it. */
+static void test_too_many_events_for_signal(void **state)
+{
+	struct why *w = story_begin();
+
+	switches(w, 9, 0, 0, SUBJECT, false);
+	happens(w, 10, SCHED_SWITCH, 0, SUBJECT, 0)->arg = PREV_STATE_STOPPED;
+	happens(w, 30, SCHED_WAKING, 1, OTHER, SUBJECT);
+	switches(w, 30, 0, 0, SUBJECT, false);
+	assert_int_equal(limited(w, 0, 30), 20);
+}
+
 /* HOG, a kernel thread of this name, sends the request that the device serves before SUBJECT's. */
 static void check_served_for(const char *comm, uint32_t waker, uint8_t flags, const char *want,
 			     const char *chain)
@@ -326,6 +400,9 @@ int main(void)
 		cmocka_unit_test(test_limit_of_another),
 		cmocka_unit_test(test_own_limit),
 		cmocka_unit_test(test_own_issue_not_seen),
+		cmocka_unit_test(test_too_many_events),
+		cmocka_unit_test(test_too_many_events_for_stacks),
+		cmocka_unit_test(test_too_many_events_for_signal),
 		cmocka_unit_test(test_served_on_behalf),
 	};
 

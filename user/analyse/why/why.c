@@ -7,7 +7,7 @@
 #include "analyse/why/why_impl.h"
 #include "common/cleanup.h"
 
-#define LOOKS_MAX    (100u << 20) /* events looked at for one question */
+#define LOOKS_MAX    (100u << 20) /* events looked at in one round */
 #define SIGNALS_BACK 20000	  /* events searched backwards for the sender of a signal */
 #define SIGNAL_AFTER 1000	  /* events after a wake-up that are searched for its signal */
 #define SIGNAL_NS    100000	  /* ns, likewise */
@@ -18,6 +18,7 @@ int why__new(struct why **ret)
 
 	if (!w)
 		return -ENOMEM;
+	w->looks_max = LOOKS_MAX;
 	*ret = w;
 	return 0;
 }
@@ -121,7 +122,13 @@ int why__add_unknown(struct why *w, struct why_node *parent, uint32_t tid, enum 
 
 bool why__may_look(struct why *w)
 {
-	return w->looks < LOOKS_MAX && ++w->looks;
+	w->looks_cut = w->looks >= w->looks_max;
+	return !w->looks_cut && ++w->looks;
+}
+
+enum why_missing why__limit_or(const struct why *w, enum why_missing missing)
+{
+	return w->looks_cut ? MISSING_LIMIT : missing;
 }
 
 static bool tasks_share_process(const struct why *w, uint32_t a, uint32_t b)
@@ -310,6 +317,8 @@ static int explain_blocked(struct why *w, struct why_node *parent, uint32_t tid,
 		return why__add_unknown(w, n, tid, MISSING_STACK, from, to);
 	if (context == WAKE_NET && why__peer_of(w, n) && why__peer_is_local(why__peer_of(w, n)))
 		return why__add_unknown(w, n, tid, MISSING_SENDER, from, to);
+	if (key.kind == WAIT_STOPPED && !key.sender && why__limit_or(w, MISSING_NOTHING))
+		return why__add_unknown(w, n, tid, MISSING_LIMIT, from, to);
 	if (!key.who || key.kind == WAIT_STOPPED)
 		return 0;
 	return why__explain_task(w, n, key.who, from, to, depth + 1);
@@ -406,6 +415,9 @@ static int round_of(struct why *w, uint32_t tid, const struct why_question *q, b
 	why_tree__free(w->tree);
 	w->tree = NULL;
 	w->collecting = collecting;
+	w->stacks_cut = !collecting && w->looks_cut;
+	w->looks = 0;
+	w->looks_cut = false;
 	if (why_tree__new(&w->tree))
 		return -ENOMEM;
 	w->root = why_tree__add(w->tree, &all, q->from, q->to - q->from);

@@ -36,6 +36,7 @@ struct device_past {
 	uint32_t tid, dev;
 	uint32_t first;	 /* event: earlier ones are not looked at */
 	uint32_t end;	 /* event: the completion that ended the wait */
+	bool cut;	 /* there are too many events to look at them all */
 	uint64_t before; /* ns: explained up to here */
 	uint64_t to;
 	size_t depth;
@@ -101,6 +102,12 @@ static uint32_t sender_wake(const struct why *w, const struct device_request *r)
 	return NO_EVENT;
 }
 
+/* Why the sender of a request is not known */
+static enum why_missing missing_request(const struct device_past *d)
+{
+	return d->cut ? MISSING_LIMIT : why__limit_or(d->w, MISSING_REQUEST);
+}
+
 /* The request that ended the wait was not sent before @to. */
 static int explain_held(struct device_past *d, uint64_t from, uint64_t to)
 {
@@ -111,6 +118,8 @@ static int explain_held(struct device_past *d, uint64_t from, uint64_t to)
 	};
 	uint32_t wake = sender_wake(w, r), sender = request_sender(r);
 
+	if (w->stacks_cut) /* the stack may show a limit */
+		return why__add_unknown(w, d->n, d->tid, MISSING_LIMIT, from, to);
 	if (wake != NO_EVENT)
 		stack_notes__want(&w->notes, wake);
 	if (wake != NO_EVENT && stack_notes__of(&w->notes, wake)->limits_io)
@@ -144,8 +153,9 @@ static int explain_served(struct device_past *d, const struct device_request *r,
 							      request_sent(r)) };
 	uint64_t begin = d->before, sent = request_sent(r);
 
-	if (!r->issued || r->issued > time)
-		return why__add_unknown(d->w, d->n, d->tid, MISSING_REQUEST, begin, time);
+	/* a look that failed may have been for the task on whose behalf the sender works */
+	if (!r->issued || r->issued > time || why__limit_or(d->w, MISSING_NOTHING))
+		return why__add_unknown(d->w, d->n, d->tid, missing_request(d), begin, time);
 	if (sent > begin && sent - begin >= WHY_LONG_NS) {
 		if (explain_before(d, begin, sent))
 			return -ENOMEM;
@@ -279,20 +289,21 @@ int why_device__explain(struct why *w, struct why_node *n, uint32_t tid, uint32_
 		return why__add_unknown(w, n, tid, MISSING_REQUESTS, from, to);
 	d.end = request_end(w, wake);
 	if (d.end == NO_EVENT)
-		return why__add_unknown(w, n, tid, MISSING_REQUEST, from, to);
+		return why__add_unknown(w, n, tid, missing_request(&d), from, to);
 	n->dev = d.dev = e->v[d.end].arg;
 	n->sector = e->v[d.end].value;
 	d.first = sched_events__at(e, from > BACK_NS ? from - BACK_NS : 0);
-	if (d.end > BACK_MOST && d.first < d.end - BACK_MOST)
+	d.cut = d.end > BACK_MOST && d.first < d.end - BACK_MOST;
+	if (d.cut)
 		d.first = d.end - BACK_MOST;
 	find_own_request(&d, from);
 	if (!d.own.issued)
-		return why__add_unknown(w, n, tid, MISSING_REQUEST, from, to);
+		return why__add_unknown(w, n, tid, missing_request(&d), from, to);
 	for (i = d.first; i <= d.end && !err && why__may_look(w); i++)
 		if (is_of_request(&e->v[i], d.dev))
 			err = request_feed(&d, i);
-	err = err ?: why__add_unknown(w, n, tid, MISSING_REQUEST, d.before, to);
-	if (!err)
+	err = err ?: why__add_unknown(w, n, tid, missing_request(&d), d.before, to);
+	if (!err && i > d.end)
 		note_request(&d, &e->v[d.end]);
 	requests_free(&d);
 	return err;

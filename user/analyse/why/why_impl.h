@@ -22,7 +22,9 @@ struct why {
 	struct why_question q;
 	struct why_timer timers[WHY_TIMERS];
 	size_t n_timers;
-	uint32_t looks; /* events looked at so far, see why__may_look() */
+	uint32_t looks, looks_max; /* events looked at in this round, see why__may_look() */
+	bool looks_cut;		   /* it needed more than that */
+	bool stacks_cut;	   /* so did the first round: stacks may not have been read */
 	struct sched_events events;
 	struct sched_timeline timeline;
 	struct stack_notes notes;
@@ -47,6 +49,8 @@ int why__add_unknown(struct why *w, struct why_node *parent, uint32_t tid, enum 
 
 /* May one more event be looked at? Bounds the time for a question, whatever is recorded. */
 bool why__may_look(struct why *w);
+/* What is missing after a look for it: MISSING_LIMIT if the look was ended, otherwise @missing */
+enum why_missing why__limit_or(const struct why *w, enum why_missing missing);
 /* Explain below @parent what @tid did from @from to @to. 0 or -ENOMEM. */
 int why__explain_task(struct why *w, struct why_node *parent, uint32_t tid, uint64_t from,
 		      uint64_t to, size_t depth);

@@ -71,6 +71,8 @@ static const struct {
 			     "ss -tnp shows whose the other end is" },
 	[MISSING_DEPTH] = { "depth", "the chain of wakeups is too long to follow",
 			    "ask about its last task with -i FILE --tid TID" },
+	[MISSING_LIMIT] = { "limit", "too many events for one question",
+			    "ask about a shorter time with -i FILE --tid TID --from --to" },
 };
 
 int why_missing__add(struct buf *b, const struct why *w, enum why_missing m)
