@@ -46,19 +46,75 @@ static void a_lock_says_more_than_what_it_is_taken_for(void **state)
 	assert_int_equal(KIND("__schedule", "rwsem_down_write_slowpath", "down_write",
 			      "ext4_buffered_write_iter", "vfs_write"),
 			 WAIT_INODE_LOCK);
-	assert_int_equal(KIND("__schedule", "__mutex_lock.constprop.0", "pipe_write", "ksys_write"),
+	assert_int_equal(KIND("__schedule", "rwsem_down_write_slowpath", "down_write",
+			      "do_unlinkat", "__x64_sys_unlink"),
+			 WAIT_INODE_LOCK);
+	assert_int_equal(KIND("__schedule", "rwsem_down_write_slowpath", "down_write", "xfs_ilock",
+			      "xfs_ilock_iocb", "xfs_file_buffered_write", "vfs_write"),
+			 WAIT_INODE_LOCK);
+	assert_int_equal(KIND("__schedule", "rwsem_down_write_slowpath", "down_write_killable",
+			      "dup_mmap", "copy_process"),
+			 WAIT_MMAP_LOCK);
+}
+
+/* Other locks are taken below the functions that take those of inodes and of address spaces. */
+static void a_lock_is_named_by_what_takes_it(void **state)
+{
+	assert_int_equal(KIND("__schedule", "__mutex_lock.constprop.0", "pipe_write", "vfs_write",
+			      "ksys_write"),
 			 WAIT_KERNEL_LOCK);
+	assert_int_equal(KIND("__schedule", "__mutex_lock.constprop.0", "mutex_lock",
+			      "cgroup_kn_lock_live", "cgroup_procs_write", "kernfs_fop_write_iter",
+			      "vfs_write"),
+			 WAIT_KERNEL_LOCK);
+	assert_int_equal(KIND("__schedule", "rwsem_down_read_slowpath", "down_read",
+			      "ext4_map_blocks", "ext4_iomap_begin", "ext4_file_write_iter",
+			      "vfs_write"),
+			 WAIT_KERNEL_LOCK);
+	assert_int_equal(
+		KIND("__schedule", "__mutex_lock", "mutex_lock", "lock_rename", "do_renameat2"),
+		WAIT_KERNEL_LOCK);
+	assert_int_equal(KIND("__schedule", "__mutex_lock", "mutex_lock", "tty_open", "chrdev_open",
+			      "do_dentry_open", "vfs_open", "path_openat"),
+			 WAIT_KERNEL_LOCK);
+	assert_int_equal(KIND("__schedule", "rwsem_down_write_slowpath", "down_write",
+			      "unlink_anon_vmas", "free_pgtables", "exit_mmap"),
+			 WAIT_KERNEL_LOCK);
+	/* i_mmap_rwsem */
+	assert_int_equal(KIND("__schedule", "rwsem_down_write_slowpath", "down_write", "dup_mmap",
+			      "copy_process"),
+			 WAIT_KERNEL_LOCK);
+	/* what takes it has no name */
+	assert_int_equal(KIND("__schedule", "rwsem_down_write_slowpath", "down_write", NULL,
+			      "ext4_file_write_iter"),
+			 WAIT_KERNEL_LOCK);
+	assert_int_equal(KIND("__schedule", "rwsem_down_write_slowpath", "down_write"),
+			 WAIT_KERNEL_LOCK);
+}
+
+/* Those of inodes and of address spaces are rwsems. */
+static void an_event_tells_the_lock(void **state)
+{
+	assert_int_equal(wait_kind__with_lock(WAIT_INODE_LOCK, LOCK_RWSEM_READERS),
+			 WAIT_INODE_LOCK);
+	assert_int_equal(wait_kind__with_lock(WAIT_MMAP_LOCK, LOCK_RWSEM_READ), WAIT_MMAP_LOCK);
+	assert_int_equal(wait_kind__with_lock(WAIT_INODE_LOCK, LOCK_MUTEX), WAIT_KERNEL_LOCK);
+	assert_int_equal(wait_kind__with_lock(WAIT_MMAP_LOCK, LOCK_PERCPU_WRITE), WAIT_KERNEL_LOCK);
+	assert_int_equal(wait_kind__with_lock(WAIT_INODE_LOCK, LOCK_UNKNOWN), WAIT_INODE_LOCK);
+	assert_int_equal(wait_kind__with_lock(WAIT_INODE_LOCK, LOCK_FUTEX), WAIT_INODE_LOCK);
+	assert_int_equal(wait_kind__with_lock(WAIT_PIPE, LOCK_MUTEX), WAIT_PIPE);
 }
 
 /* offcpu-time has no functions of the scheduler and of locks. */
 static void stacks_without_the_scheduler(void **state)
 {
-	assert_int_equal(KIND("pipe_write", "ksys_write"), WAIT_PIPE);
-	assert_int_equal(KIND_IF(true, "pipe_write", "ksys_write"), WAIT_KERNEL_LOCK);
+	assert_int_equal(KIND("pipe_write", "vfs_write", "ksys_write"), WAIT_PIPE);
+	assert_int_equal(KIND_IF(true, "pipe_write", "vfs_write", "ksys_write"), WAIT_KERNEL_LOCK);
 	assert_int_equal(KIND_IF(true, "vm_mmap_pgoff", "do_syscall_64"), WAIT_MMAP_LOCK);
 	assert_int_equal(KIND_IF(true, "ext4_buffered_write_iter", "vfs_write"), WAIT_INODE_LOCK);
 	/* the stack of a switch has the lock, if it waits for one */
-	assert_int_equal(KIND_IF(true, "__schedule", "pipe_write", "ksys_write"), WAIT_PIPE);
+	assert_int_equal(KIND_IF(true, "__schedule", "pipe_write", "vfs_write", "ksys_write"),
+			 WAIT_PIPE);
 	assert_int_equal(KIND("task_work_run", "exit_to_user_mode_loop"), WAIT_TASK_WORK);
 	assert_int_equal(KIND("__fput", "task_work_run", "exit_to_user_mode_loop"), WAIT_UNKNOWN);
 }
@@ -177,6 +233,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kinds),
 		cmocka_unit_test(a_lock_says_more_than_what_it_is_taken_for),
+		cmocka_unit_test(a_lock_is_named_by_what_takes_it),
+		cmocka_unit_test(an_event_tells_the_lock),
 		cmocka_unit_test(stacks_without_the_scheduler),
 		cmocka_unit_test(limits_of_devices),
 		cmocka_unit_test(locks_whose_owner_runs),

@@ -578,6 +578,35 @@ static void test_sleep_after_a_spin(void **state)
 	}
 }
 
+/* Below a write, a mutex is not the lock of an inode. */
+static void test_lock_of_an_event(void **state)
+{
+	static const struct {
+		enum lock_kind lock;
+		const char *says;
+	} rows[] = {
+		{ LOCK_RWSEM_WRITE, "20ms waited for the lock of an inode, which ?/3 held when the "
+				    "wait began, until woken by ?/2" },
+		{ LOCK_MUTEX, "20ms waited for a mutex of the kernel, which ?/3 held when the wait "
+			      "began, until woken by ?/2" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct why *w = story_begin();
+		struct sched_event *e;
+
+		happens(w, 10, SCHED_LOCK, 1, SUBJECT, OTHER)->arg = rows[i].lock;
+		e = happens(w, 10, SCHED_SWITCH, 1, SUBJECT, HOG);
+		e->arg = 1;
+		noted(w, e, (struct stack_note){ .kind_in_lock = WAIT_INODE_LOCK });
+		happens(w, 30, SCHED_WAKING, 1, HOG, SUBJECT);
+		switches(w, 30, 1, HOG, SUBJECT, false);
+		asked(w, (struct why_question){ 0 }, 10, 30);
+		says(w, 0, rows[i].says);
+		why__free(w);
+	}
+}
+
 /* Equals share the CPU with a task that took more than each of them. */
 static void test_many_equals(void **state)
 {
@@ -611,6 +640,7 @@ int main(void)
 		cmocka_unit_test(test_hidden_end),
 		cmocka_unit_test(test_many_equals),
 		cmocka_unit_test(test_sleep_after_a_spin),
+		cmocka_unit_test(test_lock_of_an_event),
 		cmocka_unit_test(test_since_the_last_wait),
 		cmocka_unit_test(test_after_a_move),
 		cmocka_unit_test(test_kept_off_an_idle_cpu),

@@ -9,6 +9,87 @@
 static const char *const lock_functions[] = { "rwsem_down_", "rwsem_optimistic", "__mutex_lock",
 					      "rt_mutex_slowlock", NULL };
 
+/* Functions of locks: the frame above the outermost of them takes the lock. */
+static const char *const taking_functions[] = { "rwsem_",      "down_read",	"down_write",
+						"__down_read", "__down_write",	"mutex_lock",
+						"__mutex_",    "ww_mutex_lock", "rt_mutex_",
+						"__rt_mutex_", "rwbase_",	"xfs_ilock",
+						NULL };
+static const char *const mutex_functions[] = { "mutex_lock", "__mutex_lock", "ww_mutex_lock",
+					       NULL };
+static const char *const killable_functions[] = { "down_read_killable", "down_write_killable",
+						  NULL };
+
+/* What takes mmap_lock, and no other semaphore */
+static const char *const mmap_takers[] = { "do_user_addr_fault",
+					   "do_page_fault",
+					   "lock_mm_and_find_vma",
+					   "mmap_read_lock",
+					   "mmap_write_lock",
+					   "vm_mmap_pgoff",
+					   "__vm_munmap",
+					   "__x64_sys_munmap",
+					   "do_mprotect_pkey",
+					   "do_madvise",
+					   "madvise_lock",
+					   "exit_mm",
+					   "__do_sys_brk",
+					   "__x64_sys_brk",
+					   "__do_sys_mincore",
+					   "__x64_sys_mincore",
+					   "__do_sys_mremap",
+					   "__x64_sys_mremap",
+					   "do_mremap",
+					   "do_mlock",
+					   "__mm_populate",
+					   "get_user_pages_unlocked",
+					   "__gup_longterm_locked",
+					   "__access_remote_vm",
+					   "show_smaps_rollup",
+					   "pagemap_read",
+					   NULL };
+
+/* These take mmap_lock so that a kill ends the wait, and other semaphores not so. */
+static const char *const killable_mmap_takers[] = { "dup_mmap", "m_start", NULL };
+
+/* What takes the lock of an inode, and no other semaphore */
+static const char *const inode_takers[] = { "inode_lock",
+					    "path_openat",
+					    "open_last_lookups",
+					    "do_unlinkat",
+					    "do_rmdir",
+					    "do_renameat",
+					    "do_mkdirat",
+					    "filename_create",
+					    "lock_rename",
+					    "lock_two_",
+					    "lookup_slow",
+					    "walk_component",
+					    "iterate_dir",
+					    "do_truncate",
+					    "chmod_common",
+					    "chown_common",
+					    "vfs_utimes",
+					    "vfs_link",
+					    "vfs_unlink",
+					    "vfs_rmdir",
+					    "vfs_rename",
+					    "vfs_setxattr",
+					    "vfs_removexattr",
+					    "generic_file_write_iter",
+					    "__generic_file_fsync",
+					    "shmem_file_",
+					    "shmem_fallocate",
+					    "ext4_file_write_iter",
+					    "ext4_buffered_write_iter",
+					    "ext4_dio_",
+					    "ext4_file_read_iter",
+					    "ext4_llseek",
+					    "xfs_file_buffered_",
+					    "xfs_file_dio_",
+					    "btrfs_inode_lock",
+					    NULL };
+
 /*
  * The first matching row counts. A name in the stack must begin with one of @any, and, if @with is
  * not empty, one with one of @with.
@@ -18,7 +99,10 @@ struct wait_row {
 	const char *any[ANY + 1];
 	const char *with[ANY + 1];
 	bool in_lock; /* instead of @any: it waits for a lock of the kernel */
-	bool is_leaf; /* the name that matches @any must be the innermost */
+	/* not NULL: that lock is no mutex, and the function that takes it is one of these */
+	const char *const *takers;
+	bool killable; /* a kill ends the wait */
+	bool is_leaf;  /* the name that matches @any must be the innermost */
 };
 
 static const struct wait_row wait_rows[] = {
@@ -30,18 +114,9 @@ static const struct wait_row wait_rows[] = {
 	    "__mem_cgroup_handle_over_high", "__alloc_pages_direct_reclaim",
 	    "__alloc_pages_direct_compact" } },
 	{ WAIT_DIRTY, { "balance_dirty_pages" } },
-	{ WAIT_MMAP_LOCK, .in_lock = true,
-	  .with = { "do_user_addr_fault", "vm_mmap_pgoff", "__vm_munmap", "do_mprotect_pkey",
-		    "do_madvise", "dup_mmap", "__do_sys_brk", "lock_mm_and_find_vma" } },
-	{ WAIT_MMAP_LOCK, .in_lock = true,
-	  .with = { "exit_mmap", "lock_vma_under_rcu", "__x64_sys_munmap", "do_mincore",
-		    "proc_pid_smaps", "m_start" } },
-	{ WAIT_INODE_LOCK, .in_lock = true,
-	  .with = { "ext4_", "xfs_", "btrfs_", "path_openat", "do_unlinkat", "vfs_write",
-		    "iterate_dir", "lookup_slow" } },
-	{ WAIT_INODE_LOCK, .in_lock = true,
-	  .with = { "vfs_", "do_renameat", "do_mkdirat", "generic_file_write", "shmem_",
-		    "lock_rename", "filename_create", "do_rmdir" } },
+	{ WAIT_MMAP_LOCK, .in_lock = true, .takers = mmap_takers },
+	{ WAIT_MMAP_LOCK, .in_lock = true, .takers = killable_mmap_takers, .killable = true },
+	{ WAIT_INODE_LOCK, .in_lock = true, .takers = inode_takers },
 	{ WAIT_FILE_LOCK,
 	  { "locks_lock_inode_wait", "flock_lock_inode_wait", "__do_sys_flock", "__x64_sys_flock",
 	    "__arm64_sys_flock", "do_lock_file_wait", "fcntl_setlk", "posix_lock_inode_wait" } },
@@ -118,9 +193,25 @@ static bool has_any(const char *const *names, size_t n, const char *const *any)
 	return false;
 }
 
+/* Is the function that takes the lock one of @takers, and the lock no mutex? */
+static bool takes_semaphore(const char *const *names, size_t n, const char *const *takers)
+{
+	size_t i = n;
+
+	if (has_any(names, n, mutex_functions))
+		return false;
+	while (i && !(names[i - 1] && begins_with(names[i - 1], taking_functions)))
+		i--;
+	return i < n && names[i] && begins_with(names[i], takers);
+}
+
 static bool row_matches(const struct wait_row *r, const char *const *names, size_t n, bool in_lock)
 {
 	if (r->in_lock ? !in_lock : !has_any(names, r->is_leaf && n > 1 ? 1 : n, r->any))
+		return false;
+	if (r->takers && !takes_semaphore(names, n, r->takers))
+		return false;
+	if (r->killable && !has_any(names, n, killable_functions))
 		return false;
 	return !r->with[0] || has_any(names, n, r->with);
 }
@@ -135,6 +226,16 @@ enum wait_kind wait_kind__of(const char *const *names, size_t n, bool in_lock)
 		if (row_matches(&wait_rows[i], names, n, in_lock))
 			return wait_rows[i].kind;
 	return WAIT_UNKNOWN;
+}
+
+enum wait_kind wait_kind__with_lock(enum wait_kind k, enum lock_kind lock)
+{
+	bool is_rwsem =
+		lock == LOCK_RWSEM_READ || lock == LOCK_RWSEM_WRITE || lock == LOCK_RWSEM_READERS;
+
+	if ((k != WAIT_INODE_LOCK && k != WAIT_MMAP_LOCK) || is_rwsem)
+		return k;
+	return lock_kind__is_of_kernel(lock) ? WAIT_KERNEL_LOCK : k;
 }
 
 bool wait_kind__limits_io(const char *const *names, size_t n)

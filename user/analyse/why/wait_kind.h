@@ -86,6 +86,8 @@ enum lock_kind {
  * of the scheduler: the kernel leaves them and those of locks out of offcpu-time.
  */
 enum wait_kind wait_kind__of(const char *const *names, size_t n, bool in_lock);
+/* @k, where an event names the lock: those of inodes and of address spaces are rwsems. */
+enum wait_kind wait_kind__with_lock(enum wait_kind k, enum lock_kind lock);
 /*
  * @in_irq: the flags of the event say that an interrupt or softirq ran. @softirqd: the task is
  * ksoftirqd.

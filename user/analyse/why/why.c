@@ -203,7 +203,8 @@ static void lock_of(const struct why *w, const struct task_span *s, struct why_k
 	const struct sched_event *e = s->lock != NO_EVENT ? &w->events.v[s->lock] : NULL;
 
 	if (e && s->out != NO_EVENT && lock_kind__is_of_kernel(e->arg))
-		key->kind = stack_notes__of(&w->notes, s->out)->kind_in_lock;
+		key->kind = wait_kind__with_lock(stack_notes__of(&w->notes, s->out)->kind_in_lock,
+						 e->arg);
 	if (!e || !wait_kind__is_for(key->kind, e->arg))
 		return;
 	key->number = e->arg;

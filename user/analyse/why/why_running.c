@@ -143,7 +143,7 @@ static int explain_spins(struct why *w, struct why_node *parent, uint32_t tid,
 		stack_notes__want(&w->notes, r->event);
 		note = stack_notes__of(&w->notes, r->event);
 		key.number = w->events.v[r->event].arg;
-		key.kind = note->kind;
+		key.kind = wait_kind__with_lock(note->kind, key.number);
 		key.function = note->function;
 		key.call = note->call;
 		key.who = why__lock_owner(w, &w->events.v[r->event]);
