@@ -31,6 +31,13 @@ static void kinds(void **state)
 	assert_int_equal(KIND("__schedule", "schedule", "__cond_resched", "task_work_run",
 			      "exit_to_user_mode_loop"),
 			 WAIT_TASK_WORK);
+	assert_int_equal(KIND("__schedule", "schedule_timeout_killable",
+			      "__mem_cgroup_handle_over_high", "exit_to_user_mode_loop"),
+			 WAIT_OVER_HIGH);
+	assert_int_equal(KIND("__schedule", "io_schedule", "shrink_node",
+			      "try_to_free_mem_cgroup_pages", "reclaim_high",
+			      "__mem_cgroup_handle_over_high"),
+			 WAIT_RECLAIM);
 	assert_int_equal(KIND("__schedule", "worker_thread", "kthread"), WAIT_WORK);
 	assert_int_equal(KIND("__schedule", NULL), WAIT_UNKNOWN);
 }

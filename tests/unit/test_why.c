@@ -607,6 +607,65 @@ static void test_lock_of_an_event(void **state)
 	}
 }
 
+/* SUBJECT waits from 10 to 30 ms, until a timer ends that. */
+static struct why *story_of_timer(enum wait_kind kind)
+{
+	struct why *w = story_begin();
+	struct sched_event *e = happens(w, 10, SCHED_SWITCH, 1, SUBJECT, HOG);
+
+	e->arg = 1;
+	noted(w, e, (struct stack_note){ .kind = kind, .function = "main", .call = "write" });
+	e = happens(w, 30, SCHED_WAKING, 1, HOG, SUBJECT);
+	e->flags = SCHED_HARDIRQ;
+	noted(w, e, (struct stack_note){ .context = WAKE_TIMER });
+	switches(w, 30, 1, HOG, SUBJECT, false);
+	return w;
+}
+
+/* The kernel slows a task down by a sleep, which is no timeout of that task. */
+static void test_slowed_down(void **state)
+{
+	static const struct {
+		enum wait_kind kind;
+		enum why_cause cause;
+		enum why_missing missing;
+		const char *says, *below;
+	} rows[] = {
+		{ WAIT_OVER_HIGH, CAUSE_RECLAIM, MISSING_NOTHING,
+		  "20ms was slowed down by the kernel in main (write), because its cgroup was "
+		  "above memory.high or memory.swap.high" },
+		{ WAIT_DIRTY, CAUSE_UNKNOWN, MISSING_DIRTY,
+		  "20ms waited for dirty pages to be written in main (write)",
+		  "20ms unknown: the kernel slowed the writer down: too many dirty pages, and who "
+		  "made them dirty was not recorded: see Dirty and Writeback of /proc/meminfo, "
+		  "and io.pressure" },
+		{ WAIT_POLL, CAUSE_TIMEOUT, MISSING_NOTHING,
+		  "20ms waited for poll in main (write), until its timeout expired: nothing woke "
+		  "it earlier" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct why *w = story_of_timer(rows[i].kind);
+		struct why_verdict v = { 0 };
+
+		comes_from(w, "a b.data");
+		asked(w, (struct why_question){ 0 }, 10, 30);
+		says(w, 0, rows[i].says);
+		if (rows[i].below)
+			says_below(w, 0, rows[i].below);
+		assert_int_equal(why_verdict__make(&v, w, as_ms), 0);
+		assert_int_equal(v.cause, rows[i].cause);
+		assert_int_equal(v.missing, rows[i].missing);
+		if (rows[i].kind == WAIT_OVER_HIGH)
+			assert_string_equal(v.next.data,
+					    "memory.max, memory.high and memory.events of the "
+					    "cgroup in /proc/1/cgroup, and of those above it");
+		assert_int_equal(v.culprit, rows[i].cause == CAUSE_UNKNOWN ? 0 : SUBJECT);
+		why_verdict__free(&v);
+		why__free(w);
+	}
+}
+
 /* Equals share the CPU with a task that took more than each of them. */
 static void test_many_equals(void **state)
 {
@@ -641,6 +700,7 @@ int main(void)
 		cmocka_unit_test(test_many_equals),
 		cmocka_unit_test(test_sleep_after_a_spin),
 		cmocka_unit_test(test_lock_of_an_event),
+		cmocka_unit_test(test_slowed_down),
 		cmocka_unit_test(test_since_the_last_wait),
 		cmocka_unit_test(test_after_a_move),
 		cmocka_unit_test(test_kept_off_an_idle_cpu),

@@ -12,7 +12,8 @@ enum wait_kind {
 	WAIT_STOPPED,
 	WAIT_FROZEN,
 	WAIT_RECLAIM,
-	WAIT_DIRTY, /* too many dirty pages: the writer is throttled */
+	WAIT_OVER_HIGH, /* its cgroup has more memory than memory.high or memory.swap.high */
+	WAIT_DIRTY,	/* too many dirty pages: the writer is throttled */
 	WAIT_MMAP_LOCK,
 	WAIT_INODE_LOCK,
 	WAIT_KERNEL_LOCK,

@@ -316,6 +316,8 @@ static int explain_blocked(struct why *w, struct why_node *parent, uint32_t tid,
 		return why_device__explain(w, n, tid, s->wake, from, to, depth);
 	if (context == WAKE_IRQ)
 		return why__add_unknown(w, n, tid, MISSING_STACK, from, to);
+	if (context == WAKE_TIMER && key.kind == WAIT_DIRTY)
+		return why__add_unknown(w, n, tid, MISSING_DIRTY, from, to);
 	if (context == WAKE_NET && why__peer_of(w, n) && why__peer_is_local(why__peer_of(w, n)))
 		return why__add_unknown(w, n, tid, MISSING_SENDER, from, to);
 	if (key.kind == WAIT_STOPPED && !key.sender && why__limit_or(w, MISSING_NOTHING))

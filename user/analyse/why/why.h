@@ -52,6 +52,7 @@ enum why_missing {
 	MISSING_OWNER,	  /* which task owned the lock that it spun for */
 	MISSING_HELD,	  /* what kept its request from the device */
 	MISSING_SENDER,	  /* which task of this machine sent the data */
+	MISSING_DIRTY,	  /* who made the pages dirty that were too many */
 	MISSING_DEPTH,	  /* more than WHY_DEPTH wakers, or a cycle */
 	MISSING_LIMIT,	  /* there are more events than are looked at */
 	MISSING_KINDS,

@@ -161,7 +161,7 @@ static int add_io_limit(struct buf *b, const struct next_context *c)
 
 static int add_memory_limit(struct buf *b, const struct next_context *c)
 {
-	if (c->v->end->key.soft)
+	if (c->v->end->key.soft || c->v->end->key.kind == WAIT_OVER_HIGH)
 		return add_next_limit(b, c, WHY_LIMIT_MEMORY);
 	return buf__add_str(b, "/proc/meminfo; ps -eo pid,rss,comm --sort=-rss | head");
 }

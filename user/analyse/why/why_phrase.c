@@ -316,6 +316,16 @@ static int add_peer(struct buf *b, const char *peer)
 						      "unless that is an address of it");
 }
 
+/* The kernel makes a task sleep whose cgroup has too much memory. */
+static int add_over_high(struct buf *b, const struct why *w, const struct why_key *k)
+{
+	return buf__add_str(b, "was slowed down by the kernel")
+		       ?: add_place(b, k)
+		       ?: buf__add_str(b, ", because its cgroup")
+		       ?: add_limited(b, w, k->tid, WHY_LIMIT_MEMORY)
+		       ?: buf__add_str(b, " was above memory.high or memory.swap.high");
+}
+
 static int add_waited(struct buf *b, const struct why *w, const struct why_node *n,
 		      why_duration_fn duration)
 {
@@ -326,6 +336,8 @@ static int add_waited(struct buf *b, const struct why *w, const struct why_node 
 
 	if (k->kind == WAIT_STOPPED)
 		return add_stopped(b, w, k);
+	if (k->kind == WAIT_OVER_HIGH && k->context == WAKE_TIMER)
+		return add_over_high(b, w, k);
 	err = buf__add_str(b, "waited") ?: *kind ? buf__printf(b, " for %s", kind) : 0;
 	if (!err && k->soft && !*kind)
 		err = buf__add_str(b, n->ns / (n->times ?: 1) < SHORT_NS

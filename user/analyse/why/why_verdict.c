@@ -69,6 +69,10 @@ static const struct {
 			   SCHED_WAKING },
 	[MISSING_SENDER] = { "sender", "which task of this machine sent it was not recorded",
 			     "ss -tnp shows whose the other end is" },
+	[MISSING_DIRTY] = { "dirty",
+			    "the kernel slowed the writer down: too many dirty pages, and who "
+			    "made them dirty was not recorded",
+			    "see Dirty and Writeback of /proc/meminfo, and io.pressure" },
 	[MISSING_DEPTH] = { "depth", "the chain of wakeups is too long to follow",
 			    "ask about its last task with -i FILE --tid TID" },
 	[MISSING_LIMIT] = { "limit", "too many events for one question",
@@ -301,6 +305,8 @@ static void end_at(struct why_verdict *v, const struct why *w, const struct why_
 	}
 	if (k->kind == WAIT_STOPPED)
 		set_culprit(v, w, CAUSE_STOPPED, k->sender ?: k->who, n->ns);
+	else if (k->kind == WAIT_OVER_HIGH && k->context == WAKE_TIMER)
+		set_culprit(v, w, CAUSE_RECLAIM, k->tid, n->ns);
 	else if (k->context == WAKE_TIMER)
 		set_culprit(v, w, k->kind == WAIT_SLEEP ? CAUSE_OWN_TIMER : CAUSE_TIMEOUT, k->tid,
 			    n->ns);
