@@ -38,6 +38,10 @@ static void kinds(void **state)
 			      "try_to_free_mem_cgroup_pages", "reclaim_high",
 			      "__mem_cgroup_handle_over_high"),
 			 WAIT_RECLAIM);
+	assert_int_equal(KIND("__schedule", "schedule", "do_signal_stop", "get_signal"),
+			 WAIT_STOPPED);
+	assert_int_equal(KIND("__schedule", "schedule", "ptrace_stop", "ptrace_notify"),
+			 WAIT_TRACED);
 	assert_int_equal(KIND("__schedule", "worker_thread", "kthread"), WAIT_WORK);
 	assert_int_equal(KIND("__schedule", NULL), WAIT_UNKNOWN);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Answers of why about waits and CPU time. Needs no root. */
+#include "analyse/prev_state.h"
 #include "analyse/why/why_text.h"
 #include "common/cleanup.h"
 #include "why_story.h"
@@ -666,6 +667,75 @@ static void test_slowed_down(void **state)
 	}
 }
 
+/* From 10 ms on SUBJECT is stopped, by OTHER if @sent; HOG continues it at 30 ms if @over. */
+static struct why *story_of_stop(uint32_t state, bool sent, bool over)
+{
+	struct why *w = story_begin();
+
+	if (sent)
+		happens(w, 9, SCHED_SIGNAL, 0, OTHER, SUBJECT)->arg = 19; /* SIGSTOP */
+	switches(w, 9, 0, 0, HOG, true);
+	happens(w, 10, SCHED_SWITCH, 1, SUBJECT, 0)->arg = state;
+	if (over)
+		happens(w, 30, SCHED_WAKING, 0, HOG, SUBJECT);
+	switches(w, 31, 0, HOG, 0, true);
+	comes_from(w, "a b.data");
+	return w;
+}
+
+/* Only the sender of the signal is the culprit, not who continued the task. */
+static void test_stopped(void **state)
+{
+	static const struct {
+		bool sent, over, recorded;
+		const char *says;
+	} rows[] = {
+		{ true, true, true,
+		  "20ms was stopped by a signal from ?/3, until ?/2 continued it" },
+		{ false, true, true, "20ms was stopped by a signal, until ?/2 continued it" },
+		{ false, true, false,
+		  "20ms was stopped by a signal (record signal:signal_generate for its sender), "
+		  "until ?/2 continued it" },
+		{ true, false, true, "20ms was stopped by a signal from ?/3" },
+		{ false, false, true, "20ms was stopped by a signal" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct why *w = story_of_stop(PREV_STATE_STOPPED, rows[i].sent, rows[i].over);
+		struct why_verdict v = { 0 };
+
+		w->events.recorded[SCHED_SIGNAL] = rows[i].recorded;
+		asked(w, (struct why_question){ 0 }, 10, 30);
+		says(w, 0, rows[i].says);
+		assert_null(why__root(w)->child->child);
+		assert_int_equal(why_verdict__make(&v, w, as_ms), 0);
+		assert_int_equal(v.cause, rows[i].sent ? CAUSE_STOPPED : CAUSE_UNKNOWN);
+		assert_int_equal(v.culprit, rows[i].sent ? OTHER : 0);
+		assert_int_equal(v.missing, rows[i].sent ? MISSING_NOTHING : MISSING_SIGNAL);
+		if (!rows[i].recorded)
+			assert_string_equal(v.next.data, "record -e signal:signal_generate of all "
+							 "tasks (-a)");
+		why_verdict__free(&v);
+		why__free(w);
+	}
+}
+
+/* What the tracer did meanwhile explains the stop. */
+static void test_traced(void **state)
+{
+	struct why_verdict v = { 0 };
+	struct why *w = story_of_stop(PREV_STATE_TRACED, true, true);
+
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	says(w, 0, "20ms was stopped by its tracer, until ?/2 continued it");
+	says_below(w, 0, "20ms computed");
+	assert_int_equal(why_verdict__make(&v, w, as_ms), 0);
+	assert_int_equal(v.cause, CAUSE_COMPUTED);
+	assert_int_equal(v.culprit, HOG);
+	why_verdict__free(&v);
+	why__free(w);
+}
+
 /* Equals share the CPU with a task that took more than each of them. */
 static void test_many_equals(void **state)
 {
@@ -701,6 +771,8 @@ int main(void)
 		cmocka_unit_test(test_sleep_after_a_spin),
 		cmocka_unit_test(test_lock_of_an_event),
 		cmocka_unit_test(test_slowed_down),
+		cmocka_unit_test(test_stopped),
+		cmocka_unit_test(test_traced),
 		cmocka_unit_test(test_since_the_last_wait),
 		cmocka_unit_test(test_after_a_move),
 		cmocka_unit_test(test_kept_off_an_idle_cpu),

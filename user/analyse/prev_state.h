@@ -3,7 +3,8 @@
 #ifndef FRBPF_ANALYSE_PREV_STATE_H
 #define FRBPF_ANALYSE_PREV_STATE_H
 
-#define PREV_STATE_STOPPED   0x0c /* TASK_STOPPED, TASK_TRACED */
+#define PREV_STATE_STOPPED   0x04
+#define PREV_STATE_TRACED    0x08
 #define PREV_STATE_ENDED     0x30 /* EXIT_DEAD, EXIT_ZOMBIE */
 #define PREV_STATE_IDLE	     0x80
 #define PREV_STATE_BITS	     0xff  /* all 0 if the task stays runnable */

@@ -107,7 +107,8 @@ struct wait_row {
 
 static const struct wait_row wait_rows[] = {
 	{ WAIT_THROTTLED, { "throttle_cfs_rq_work" } },
-	{ WAIT_STOPPED, { "do_signal_stop", "ptrace_stop", "do_jobctl_trap" } },
+	{ WAIT_TRACED, { "ptrace_stop", "do_jobctl_trap" } },
+	{ WAIT_STOPPED, { "do_signal_stop" } },
 	{ WAIT_FROZEN, { "do_freezer_trap", "__refrigerator", "cgroup_enter_frozen" } },
 	{ WAIT_RECLAIM,
 	  { "try_to_free_pages", "try_to_free_mem_cgroup_pages", "__alloc_pages_direct_reclaim",
@@ -328,6 +329,7 @@ static const struct {
 	[WAIT_UNKNOWN] = { "", "unknown" },
 	[WAIT_THROTTLED] = { "its cgroup's CPU quota", "quota" },
 	[WAIT_STOPPED] = { "a signal to go on", "stopped" },
+	[WAIT_TRACED] = { "its tracer", "traced" },
 	[WAIT_FROZEN] = { "its cgroup to be thawed", "frozen" },
 	[WAIT_RECLAIM] = { "memory to be reclaimed", "reclaim" },
 	[WAIT_OVER_HIGH] = { "its cgroup's memory to be reclaimed", "memory-high" },

@@ -246,6 +246,8 @@ static struct why_key wait_key(const struct why *w, struct why_node *parent, uin
 	key.call = note->call;
 	if (w->events.v[s->out].arg & PREV_STATE_STOPPED)
 		key.kind = WAIT_STOPPED;
+	if (w->events.v[s->out].arg & PREV_STATE_TRACED)
+		key.kind = WAIT_TRACED;
 	lock_of(w, s, &key);
 	return key;
 }
@@ -275,6 +277,9 @@ static int explain_open_end(struct why *w, struct why_key *key, const struct tas
 		missing = MISSING_WAKING;
 	if (s->wake == NO_EVENT && s->to >= w->events.end)
 		missing = MISSING_NOT_OVER;
+	if (missing == MISSING_NOT_OVER &&
+	    key->kind == WAIT_STOPPED) /* its start says who did it */
+		return why_tree__add(w->tree, key, from, to - from) ? 0 : -ENOMEM;
 	if (missing == MISSING_NOT_OVER)
 		key->who = owner_at_end(w, key, to) ?: key->sender;
 	if (key->who) {
@@ -297,6 +302,8 @@ static int explain_blocked(struct why *w, struct why_node *parent, uint32_t tid,
 		stack_notes__want(&w->notes, s->wake);
 	if (s->out != NO_EVENT)
 		stack_notes__want(&w->notes, s->out);
+	if (key.kind == WAIT_STOPPED && s->out != NO_EVENT)
+		key.sender = stop_sender(w, tid, s->out);
 	if (s->wake == NO_EVENT || s->end_hidden)
 		return explain_open_end(w, &key, s, from, to, depth);
 	context = wake_context_of(w, s->wake, key.kind);
@@ -305,8 +312,6 @@ static int explain_blocked(struct why *w, struct why_node *parent, uint32_t tid,
 	key.context = context;
 	if (context == WAKE_TASK || context == WAKE_SIGNAL)
 		key.who = w->events.v[s->wake].tid;
-	if (key.kind == WAIT_STOPPED && s->out != NO_EVENT)
-		key.sender = stop_sender(w, tid, s->out);
 	n = why_tree__add(w->tree, &key, from, to - from);
 	if (!n)
 		return -ENOMEM;

@@ -53,6 +53,7 @@ enum why_missing {
 	MISSING_HELD,	  /* what kept its request from the device */
 	MISSING_SENDER,	  /* which task of this machine sent the data */
 	MISSING_DIRTY,	  /* who made the pages dirty that were too many */
+	MISSING_SIGNAL,	  /* who stopped it */
 	MISSING_DEPTH,	  /* more than WHY_DEPTH wakers, or a cycle */
 	MISSING_LIMIT,	  /* there are more events than are looked at */
 	MISSING_KINDS,

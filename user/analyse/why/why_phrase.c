@@ -166,20 +166,28 @@ static int add_ran(struct buf *b, const struct why *w, const struct why_node *n)
 		       ?: add_behalf(b, w, &n->key);
 }
 
+/* By a signal, or by its tracer */
 static int add_stopped(struct buf *b, const struct why *w, const struct why_key *k)
 {
-	char a[VERDICT_NAME], c[VERDICT_NAME];
+	char name[VERDICT_NAME];
+	int err;
 
-	if (k->sender)
-		return buf__printf(b, "was stopped by a signal from %s, until %s continued it",
-				   why_phrase__name(w, k->sender, a),
-				   why_phrase__name(w, k->who, c));
-	if (!k->who)
-		return buf__add_str(b, "was stopped by a signal");
-	return buf__printf(b,
-			   "was stopped by a signal (record signal:signal_generate for its "
-			   "sender), until %s continued it",
-			   why_phrase__name(w, k->who, a));
+	if (k->kind == WAIT_TRACED)
+		err = buf__add_str(b, "was stopped by its tracer");
+	else if (k->sender)
+		err = buf__printf(b, "was stopped by a signal from %s",
+				  why_phrase__name(w, k->sender, name));
+	else
+		err = buf__printf(b, "was stopped by a signal%s",
+				  why__events(w)->recorded[SCHED_SIGNAL]
+					  ? ""
+					  : " (record signal:signal_generate for its sender)");
+	if (err || !k->who)
+		return err;
+	why_phrase__name(w, k->who, name);
+	return k->kind == WAIT_TRACED && k->context == WAKE_SIGNAL
+		       ? buf__printf(b, ", until a signal from %s ended that", name)
+		       : buf__printf(b, ", until %s continued it", name);
 }
 
 /* "loop0 (7:0)", or only the number */
@@ -334,7 +342,7 @@ static int add_waited(struct buf *b, const struct why *w, const struct why_node 
 	char name[VERDICT_NAME];
 	int err;
 
-	if (k->kind == WAIT_STOPPED)
+	if (k->kind == WAIT_STOPPED || k->kind == WAIT_TRACED)
 		return add_stopped(b, w, k);
 	if (k->kind == WAIT_OVER_HIGH && k->context == WAKE_TIMER)
 		return add_over_high(b, w, k);

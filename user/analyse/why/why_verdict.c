@@ -73,6 +73,11 @@ static const struct {
 			    "the kernel slowed the writer down: too many dirty pages, and who "
 			    "made them dirty was not recorded",
 			    "see Dirty and Writeback of /proc/meminfo, and io.pressure" },
+	[MISSING_SIGNAL] = { "signal", "the sender of the signal that stopped it was not recorded",
+			     "record -e signal:signal_generate of all tasks (-a)",
+			     "the event of its signal is missing: a larger ring, such as -m 16M, "
+			     "loses less",
+			     SCHED_SIGNAL },
 	[MISSING_DEPTH] = { "depth", "the chain of wakeups is too long to follow",
 			    "ask about its last task with -i FILE --tid TID" },
 	[MISSING_LIMIT] = { "limit", "too many events for one question",
@@ -303,9 +308,10 @@ static void end_at(struct why_verdict *v, const struct why *w, const struct why_
 		v->missing = k->missing;
 		return;
 	}
-	if (k->kind == WAIT_STOPPED)
-		set_culprit(v, w, CAUSE_STOPPED, k->sender ?: k->who, n->ns);
-	else if (k->kind == WAIT_OVER_HIGH && k->context == WAKE_TIMER)
+	if (k->kind == WAIT_STOPPED) {
+		set_culprit(v, w, k->sender ? CAUSE_STOPPED : CAUSE_UNKNOWN, k->sender, n->ns);
+		v->missing = k->sender ? MISSING_NOTHING : MISSING_SIGNAL;
+	} else if (k->kind == WAIT_OVER_HIGH && k->context == WAKE_TIMER)
 		set_culprit(v, w, CAUSE_RECLAIM, k->tid, n->ns);
 	else if (k->context == WAKE_TIMER)
 		set_culprit(v, w, k->kind == WAIT_SLEEP ? CAUSE_OWN_TIMER : CAUSE_TIMEOUT, k->tid,

@@ -25,7 +25,7 @@ enum why_cause {
 	CAUSE_RECLAIM,	 /* the culprit was in direct reclaim */
 	CAUSE_COMPACT,	 /* the culprit compacted memory */
 	CAUSE_NETWORK,	 /* the task waited for the network */
-	CAUSE_STOPPED,	 /* the culprit stopped the subject, or continued it */
+	CAUSE_STOPPED,	 /* the culprit sent the signal that stopped the task */
 	CAUSE_TASK,	 /* the culprit woke it; what it did before is unknown */
 	CAUSE_KINDS,
 };
