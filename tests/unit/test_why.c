@@ -530,6 +530,7 @@ static void test_gap_in_a_wait(void **state)
 static void test_owner_of_spinlock(void **state)
 {
 	for (uint32_t owner = 0; owner <= OTHER; owner += OTHER) {
+		struct why_verdict v = { 0 };
 		struct why *w = story_begin();
 		struct sched_event *e;
 
@@ -543,11 +544,41 @@ static void test_owner_of_spinlock(void **state)
 		asked(w, (struct why_question){ 0 }, 10, 30);
 		says(w, 0,
 		     owner ? "20ms tried to take a spinlock of the kernel while ?/3 held it"
-			   : "20ms tried to take a spinlock of the kernel while ?/2 held it: no "
-			     "other task "
-			     "ran all that time");
+			   : "20ms tried to take a spinlock of the kernel: perhaps ?/2 held it, no "
+			     "other task ran all that time");
+		comes_from(w, "a b.data");
+		assert_int_equal(why_verdict__make(&v, w, as_ms), 0);
+		assert_int_equal(v.cause, owner ? CAUSE_COMPUTED : CAUSE_UNKNOWN);
+		assert_int_equal(v.culprit, owner);
+		assert_int_equal(v.missing, owner ? MISSING_NOTHING : MISSING_OWNER);
+		why_verdict__free(&v);
 		why__free(w);
 	}
+}
+
+/* A task spins for a mutex or semaphore only while the owner runs: that is HOG. */
+static void test_owner_by_samples(void **state)
+{
+	struct why_verdict v = { 0 };
+	struct why *w = story_begin();
+
+	switches(w, 9, 0, 0, HOG, false);
+	switches(w, 9, 1, 0, SUBJECT, false);
+	for (int ms = 15; ms < 30; ms += 5)
+		noted(w, happens(w, ms, SCHED_SAMPLE, 1, SUBJECT, 0),
+		      (struct stack_note){ .kind = WAIT_INODE_LOCK, .spins = true });
+	switches(w, 30, 1, SUBJECT, 0, true);
+	switches(w, 31, 0, HOG, 0, true);
+	comes_from(w, "a b.data");
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	says(w, 0,
+	     "20ms tried to take the lock of an inode while ?/2 held it: no other task ran all "
+	     "that time");
+	assert_int_equal(why_verdict__make(&v, w, as_ms), 0);
+	assert_int_equal(v.cause, CAUSE_COMPUTED);
+	assert_int_equal(v.culprit, HOG);
+	why_verdict__free(&v);
+	why__free(w);
 }
 
 /* A task spins for a lock, gets it, and soon sleeps for something else. */
@@ -736,6 +767,48 @@ static void test_traced(void **state)
 	why__free(w);
 }
 
+/* The owner is known from when the wait began. The wait is not over, or OTHER ends it. */
+static void test_owner_from_before(void **state)
+{
+	static const struct {
+		enum lock_kind lock;
+		bool over;
+		const char *says, *below;
+	} rows[] = {
+		{ LOCK_MUTEX, false,
+		  "20ms waited for a mutex of the kernel, which ?/3 held when the wait began",
+		  "20ms computed" },
+		{ LOCK_MUTEX, true,
+		  "20ms waited for a mutex of the kernel, until woken by its "
+		  "owner ?/3",
+		  "20ms computed" },
+		{ LOCK_RWSEM_READERS, false,
+		  "20ms waited for a semaphore of the kernel that readers held, which ?/3 was the "
+		  "last to take for reading",
+		  "20ms unknown: it had not ended when the recording ended: a later end shows "
+		  "more, such as post = 1s in the rule" },
+		{ LOCK_RWSEM_READERS, true,
+		  "20ms waited for a semaphore of the kernel that readers held, which ?/3 was the "
+		  "last to take for reading, until woken by ?/3",
+		  "20ms computed" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct why *w = story_begin();
+
+		switches(w, 9, 0, 0, OTHER, true);
+		happens(w, 10, SCHED_LOCK, 1, SUBJECT, OTHER)->arg = rows[i].lock;
+		switches(w, 10, 1, SUBJECT, HOG, true);
+		if (rows[i].over)
+			happens(w, 30, SCHED_WAKING, 0, OTHER, SUBJECT);
+		switches(w, 31, 0, OTHER, 0, true);
+		asked(w, (struct why_question){ 0 }, 10, 30);
+		says(w, 0, rows[i].says);
+		says_below(w, 0, rows[i].below);
+		why__free(w);
+	}
+}
+
 /* Equals share the CPU with a task that took more than each of them. */
 static void test_many_equals(void **state)
 {
@@ -773,6 +846,8 @@ int main(void)
 		cmocka_unit_test(test_slowed_down),
 		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_traced),
+		cmocka_unit_test(test_owner_by_samples),
+		cmocka_unit_test(test_owner_from_before),
 		cmocka_unit_test(test_since_the_last_wait),
 		cmocka_unit_test(test_after_a_move),
 		cmocka_unit_test(test_kept_off_an_idle_cpu),

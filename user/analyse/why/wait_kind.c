@@ -435,9 +435,9 @@ bool wait_kind__is_for(enum wait_kind k, enum lock_kind lock)
 const char *wake_context__word(enum wake_context c)
 {
 	static const char *const words[] = {
-		[WAKE_TASK] = "task",	[WAKE_SIGNAL] = "signal", [WAKE_TIMER] = "timer",
-		[WAKE_BLOCK] = "block", [WAKE_NET] = "network",	  [WAKE_IRQ] = "interrupt",
-		[WAKE_OWNER] = "owner"
+		[WAKE_TASK] = "task",	[WAKE_SIGNAL] = "signal",     [WAKE_TIMER] = "timer",
+		[WAKE_BLOCK] = "block", [WAKE_NET] = "network",	      [WAKE_IRQ] = "interrupt",
+		[WAKE_OWNER] = "owner", [WAKE_OWNER_BEFORE] = "owner"
 	};
 
 	return words[c];

@@ -55,10 +55,11 @@ enum wake_context {
 	WAKE_TASK,
 	WAKE_SIGNAL, /* a task, by a signal */
 	WAKE_TIMER,
-	WAKE_BLOCK, /* completion of a request to a device */
-	WAKE_NET,   /* a packet from the network */
-	WAKE_IRQ,   /* another interrupt, or one without a stack */
-	WAKE_OWNER, /* not woken yet: the task known to own what it waits for */
+	WAKE_BLOCK,	   /* completion of a request to a device */
+	WAKE_NET,	   /* a packet from the network */
+	WAKE_IRQ,	   /* another interrupt, or one without a stack */
+	WAKE_OWNER,	   /* not woken yet: the task known to own what it waits for */
+	WAKE_OWNER_BEFORE, /* the same, but known from when the wait began */
 };
 
 /* What a task waits for, by frbpf:lock_wait; the values are in its format. */

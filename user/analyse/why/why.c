@@ -271,19 +271,26 @@ static int explain_open_end(struct why *w, struct why_key *key, const struct tas
 			    uint64_t from, uint64_t to, size_t depth)
 {
 	enum why_missing missing = MISSING_HIDDEN;
+	enum wake_context owner = WAKE_OWNER;
 	struct why_node *n;
 
 	if (s->wake != NO_EVENT || !w->events.recorded[SCHED_WAKING])
 		missing = MISSING_WAKING;
 	if (s->wake == NO_EVENT && s->to >= w->events.end)
 		missing = MISSING_NOT_OVER;
-	if (missing == MISSING_NOT_OVER &&
-	    key->kind == WAIT_STOPPED) /* its start says who did it */
+	/* its start says who did it */
+	if (missing == MISSING_NOT_OVER && key->kind == WAIT_STOPPED)
 		return why_tree__add(w->tree, key, from, to - from) ? 0 : -ENOMEM;
-	if (missing == MISSING_NOT_OVER)
-		key->who = owner_at_end(w, key, to) ?: key->sender;
+	if (missing == MISSING_NOT_OVER) {
+		/* the last reader may have gone, and others may be there */
+		uint32_t before = key->number == LOCK_RWSEM_READERS ? 0 : key->sender;
+		uint32_t now = owner_at_end(w, key, to);
+
+		key->who = now ?: before;
+		owner = now ? WAKE_OWNER : WAKE_OWNER_BEFORE;
+	}
 	if (key->who) {
-		key->context = WAKE_OWNER;
+		key->context = owner;
 		n = why_tree__add(w->tree, key, from, to - from);
 		return n ? why__explain_task(w, n, key->who, from, to, depth + 1) : -ENOMEM;
 	}

@@ -75,7 +75,7 @@ struct why_key {
 	uint32_t who; /* waker, or task on the CPU; for a stop: the task that continued it */
 	/*
 	 * A stop: the sender of the signal.
-	 * A lock: its owner at the start.
+	 * A lock: its owner at the start; of LOCK_RWSEM_READERS the last one that took it.
 	 * WHY_RAN, WHY_QUEUED, WHY_SERVED: the task for which a kernel thread works.
 	 * 0: not recorded, or none.
 	 */

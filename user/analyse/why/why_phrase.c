@@ -230,6 +230,11 @@ static const char *waited_for(const struct why_key *k)
 		       : wait_kind__text(k->kind);
 }
 
+bool why_phrase__owner_is_doubtful(const struct why_key *k)
+{
+	return k->soft && lock_kind__spins(k->number);
+}
+
 static int add_spun(struct buf *b, const struct why *w, const struct why_key *k)
 {
 	const char *kind = waited_for(k);
@@ -242,7 +247,10 @@ static int add_spun(struct buf *b, const struct why *w, const struct why_key *k)
 	why_phrase__name(w, k->who, name);
 	if (!k->soft) /* as recorded */
 		return buf__printf(b, " while %s held it", name);
-	return buf__printf(b, " while %s held it: no other task ran all that time", name);
+	return why_phrase__owner_is_doubtful(k)
+		       ? buf__printf(b, ": perhaps %s held it, no other task ran all that time",
+				     name)
+		       : buf__printf(b, " while %s held it: no other task ran all that time", name);
 }
 
 static int add_served(struct buf *b, const struct why *w, const struct why_node *n)
@@ -297,15 +305,19 @@ static int add_reclaim(struct buf *b, const struct why *w, const struct why_key 
 		       ?: buf__add_str(b, " was at its limit (memory.max, memory.high)");
 }
 
-/* The owner of the lock when the wait began */
+/* The owner of the lock when the wait began. Of readers the kernel keeps only the last one. */
 static int add_owner(struct buf *b, const struct why *w, const struct why_key *k)
 {
 	char name[VERDICT_NAME];
 
-	if (!k->sender || k->context == WAKE_OWNER || k->sender == k->who) /* named below */
+	if (!k->sender)
 		return 0;
-	return buf__printf(b, ", which %s held when the wait began",
-			   why_phrase__name(w, k->sender, name));
+	why_phrase__name(w, k->sender, name);
+	if (k->number == LOCK_RWSEM_READERS)
+		return buf__printf(b, ", which %s was the last to take for reading", name);
+	if (k->context == WAKE_OWNER || k->sender == k->who) /* named below */
+		return 0;
+	return buf__printf(b, ", which %s held when the wait began", name);
 }
 
 /* Data came from the network; @peer: NULL: from where is unknown */
@@ -367,12 +379,17 @@ static int add_waited(struct buf *b, const struct why *w, const struct why_node 
 		return add_peer(b, why__peer_of(w, n));
 	case WAKE_OWNER:
 		return buf__printf(b, ", which %s holds", why_phrase__name(w, k->who, name));
+	case WAKE_OWNER_BEFORE:
+		return buf__printf(b, ", which %s held when the wait began",
+				   why_phrase__name(w, k->who, name));
 	case WAKE_SIGNAL:
 		return buf__printf(b, ", until a signal from %s ended the wait",
 				   why_phrase__name(w, k->who, name));
 	default:
 		return k->who ? buf__printf(b, ", until woken by %s%s",
-					    k->who == k->sender ? "its owner " : "",
+					    k->who == k->sender && k->number != LOCK_RWSEM_READERS
+						    ? "its owner "
+						    : "",
 					    why_phrase__name(w, k->who, name))
 			      : 0;
 	}

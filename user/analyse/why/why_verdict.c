@@ -292,8 +292,12 @@ static void end_at(struct why_verdict *v, const struct why *w, const struct why_
 		set_culprit(v, w, CAUSE_COMPACT, k->tid, n->ns);
 		return;
 	case WHY_SPUN: /* the owner ran meanwhile */
-		set_culprit(v, w, k->who ? CAUSE_COMPUTED : CAUSE_UNKNOWN, k->who, n->ns);
-		v->missing = k->who ? MISSING_NOTHING : MISSING_OWNER;
+		if (k->who && !why_phrase__owner_is_doubtful(k)) {
+			set_culprit(v, w, CAUSE_COMPUTED, k->who, n->ns);
+			return;
+		}
+		set_culprit(v, w, CAUSE_UNKNOWN, 0, n->ns);
+		v->missing = MISSING_OWNER;
 		return;
 	case WHY_SERVED:
 		set_culprit(v, w, CAUSE_DEVICE, k->who, n->ns);
