@@ -60,7 +60,7 @@ static inline const struct diag *find(const struct planned *p, const char *part)
 }
 
 static inline void check_said(const struct planned *p, const char *part, enum diag_level level,
-		       size_t line, size_t column)
+			      size_t line, size_t column)
 {
 	const struct diag *d = find(p, part);
 	size_t l, c;
