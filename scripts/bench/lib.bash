@@ -63,8 +63,9 @@ bench_begin() {
 	perf version >/dev/null 2>&1 || fail "no perf for this kernel"
 	command -v jq >/dev/null || fail "needs jq"
 	trap cleanup EXIT
-	trap 'exit 130' INT
-	trap 'exit 143' TERM
+	# a second signal must not end the cleaning up
+	trap 'trap "" INT TERM; exit 130' INT
+	trap 'trap "" INT TERM; exit 143' TERM
 	# on a disk, where dumps are kept; not in memory, as /tmp may be
 	tmp=$(mktemp -d "${BENCH_DIR:-/var/tmp}/frbpf-bench.XXXXXX") || exit 1
 	printf '%s: Linux %s, %d CPUs, %s; frbpf %s\n' "${0##*/}" "$(uname -r)" "$n_cpus" \
