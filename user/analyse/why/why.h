@@ -129,10 +129,9 @@ struct why;
 
 /* Does anything limit the CPU time of the cgroups of a process? */
 enum why_quota {
-	WHY_QUOTA_UNKNOWN,
-	WHY_QUOTA_NONE,	  /* no quota, or it has never been used up */
-	WHY_QUOTA_SET,	  /* a quota, and stacks show when it is used up */
-	WHY_QUOTA_HIDDEN, /* a quota, and, before 6.18, no stack shows it */
+	WHY_QUOTA_UNKNOWN, /* perhaps: a stack or a timer shows when it is used up */
+	WHY_QUOTA_NONE,	   /* no quota, or it has never been used up */
+	WHY_QUOTA_HIDDEN,  /* a quota, and, before 6.18, no stack shows it */
 };
 
 /* What may limit a cgroup */
