@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Answers of why about requests to devices. Needs no root. */
 #include "analyse/prev_state.h"
+#include "common/cleanup.h"
 #include "why_story.h"
 
 #define DISK 0x800000
@@ -11,6 +12,7 @@ static void request(struct why *w, uint64_t ms, enum sched_kind kind, uint32_t t
 
 	e->arg = DISK;
 	e->value = sector;
+	e->prio = kind == SCHED_RQ_COMPLETE ? 8 : 0;
 }
 
 /* A request ends, and with it the wait of SUBJECT, which ends the recording. */
@@ -388,6 +390,70 @@ static void test_served_on_behalf(void **state)
 	check_served_for("cat", OTHER, 0, "15ms device 8:0 worked for cat/2", of_others);
 }
 
+/*
+ * A flush ends, and with it what needed it: an fsync, several, or a write with a flush, which ends
+ * at the sector after it.
+ */
+static void test_flush(void **state)
+{
+	static const struct {
+		uint64_t sector, end;
+		int ends;
+	} rows[] = { { 0, 0, 1 }, { 0, 0, 3 }, { 8, 16, 1 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct why *w = story_begin();
+
+		request(w, 10, SCHED_RQ_ISSUE, SUBJECT, rows[i].sector);
+		switches(w, 10, 0, SUBJECT, 0, true);
+		request(w, 30, SCHED_RQ_COMPLETE, 0, rows[i].sector);
+		for (int k = 1; k < rows[i].ends; k++) {
+			request(w, 30, SCHED_RQ_COMPLETE, 0, rows[i].end);
+			w->events.v[w->events.n - 1].prio = 0;
+		}
+		request_wakes(w, 30, rows[i].end);
+		w->events.v[2 + rows[i].ends].prio = 0;
+		asked(w, (struct why_question){ 0 }, 10, 30);
+		says_below(w, 0, "20ms device 8:0 worked for its own requests");
+		assert_int_equal(w->root->child->device_ns, 20 * MS);
+		why__free(w);
+	}
+}
+
+/* A request at this sector was inserted before, and merged. HOG sent the own one. */
+static void test_merged_request(void **state)
+{
+	struct why *w = story_begin();
+
+	switches(w, 2, 1, 0, HOG, false);
+	switches(w, 10, 0, SUBJECT, 0, true);
+	request(w, 12, SCHED_RQ_INSERT, HOG, 8);
+	request(w, 22, SCHED_RQ_INSERT, HOG, 8);
+	request(w, 22, SCHED_RQ_ISSUE, HOG, 8);
+	switches(w, 22, 1, HOG, 0, true);
+	request_wakes(w, 30, 8);
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	says_below(w, 0, "12ms computed");
+	says_below(w, 1, "8ms device 8:0 worked for ?/2");
+	why__free(w);
+}
+
+/* Of the second of two waits no issue was recorded: its times are not those of the first. */
+static void test_times_of_the_last(void **state)
+{
+	struct why *w = story_begin();
+
+	request(w, 10, SCHED_RQ_ISSUE, SUBJECT, 8);
+	switches(w, 10, 0, SUBJECT, 0, true);
+	request_wakes(w, 30, 8); /* it leaves at 40 */
+	request_wakes(w, 60, 24);
+	asked(w, (struct why_question){ 0 }, 10, 60);
+	assert_int_equal(w->root->child->times, 2);
+	assert_int_equal(w->root->child->sector, 24);
+	assert_int_equal(w->root->child->device_ns, 0);
+	why__free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -404,6 +470,9 @@ int main(void)
 		cmocka_unit_test(test_too_many_events_for_stacks),
 		cmocka_unit_test(test_too_many_events_for_signal),
 		cmocka_unit_test(test_served_on_behalf),
+		cmocka_unit_test(test_flush),
+		cmocka_unit_test(test_merged_request),
+		cmocka_unit_test(test_times_of_the_last),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

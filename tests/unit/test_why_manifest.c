@@ -61,17 +61,19 @@ static void test_what_a_manifest_adds(void **state)
 		   "95 % of 20ms: worker/1 reclaimed memory, because its cgroup /s/pg was at its "
 		   "limit (memory.max, memory.high)",
 		   ": pg -D x, in cgroup /s/pg");
-	verdict_is((struct why_question){ .stolen_ns = 1, .cpu_ns = 8 },
-		   "95 % of 20ms: worker/1 reclaimed memory, because its cgroup was at its limit "
-		   "(memory.max, memory.high); in these seconds a hypervisor took 0ms, 13 % of the "
-		   "CPU time",
-		   "");
+	verdict_is(
+		(struct why_question){ .stolen_ns = 1, .cpu_ns = 8 },
+		"95 % of 20ms: worker/1 reclaimed memory, because its cgroup was at its limit "
+		"(memory.max, memory.high); in these seconds a hypervisor took 0ms, 12.5 % of the "
+		"CPU time",
+		"");
 	/* little of the machine, but much of a short incident */
-	verdict_is((struct why_question){ .stolen_ns = 5 * MS, .cpu_ns = 2000 * MS },
-		   "95 % of 20ms: worker/1 reclaimed memory, because its cgroup was at its limit "
-		   "(memory.max, memory.high); in these seconds a hypervisor took 5ms, 0 % of the "
-		   "CPU time",
-		   "");
+	verdict_is(
+		(struct why_question){ .stolen_ns = 5 * MS, .cpu_ns = 2000 * MS },
+		"95 % of 20ms: worker/1 reclaimed memory, because its cgroup was at its limit "
+		"(memory.max, memory.high); in these seconds a hypervisor took 5ms, 0.25 % of the "
+		"CPU time",
+		"");
 	verdict_is((struct why_question){ .stolen_ns = 1, .cpu_ns = 80 },
 		   "95 % of 20ms: worker/1 reclaimed memory, because its cgroup was at its limit "
 		   "(memory.max, memory.high)",

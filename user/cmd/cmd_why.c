@@ -161,8 +161,9 @@ static void print_known(const struct why_options *o, json_t *manifest, const cha
 }
 
 /*
- * Does the verdict lack names that the recorder had? The functions of programs are read from their
- * files, and another machine may have others, or none. A newer version may just know better.
+ * Does the verdict lack what the recorder had? The functions of programs are read from their files,
+ * and another machine may have others, or none; a dump may be gone. A newer version may just know
+ * better.
  */
 static bool lacks_names(const struct why *w, const struct why_verdict *v, const json_t *manifest)
 {
@@ -170,7 +171,7 @@ static bool lacks_names(const struct why *w, const struct why_verdict *v, const 
 	       (why__lacks_kernel_names(w) || !strcmp(str(manifest, "frbpf"), frbpf_version));
 }
 
-/* If functions have no names here, first print the verdict in the manifest, or add it to @j. */
+/* If less is known here, first print the verdict in the manifest, or add it to @j. */
 static void print_stored(const struct why *w, const struct why_verdict *v, json_t *manifest,
 			 struct why_screen *screen, json_t *j)
 {
@@ -184,7 +185,7 @@ static void print_stored(const struct why *w, const struct why_verdict *v, json_
 	}
 	cmd_make_printable(stored);
 	printf("stored verdict: %s\n", str(stored, "verdict"));
-	printf("Here some functions have no names, so that this remains:\n");
+	printf("Here names or dumps are missing, so that this remains:\n");
 	screen->lines -= screen->lines > STORED_LINES ? STORED_LINES : 0;
 }
 

@@ -116,6 +116,18 @@ static int merge_incidents(json_t *to, const json_t *from)
 	return err;
 }
 
+static const char *last_incident(const json_t *g)
+{
+	const json_t *names = json_object_get(g, "incidents");
+
+	return json_string_value(json_array_get(names, json_array_size(names) - 1)) ?: "";
+}
+
+static bool group_is_newer(const json_t *g, const json_t *than)
+{
+	return strcmp(last_incident(g), last_incident(than)) > 0;
+}
+
 /* A culprit whose cgroup is unknown is taken for the one of that name, if there is only one. */
 static int join_unknown_cgroups(json_t *groups)
 {
@@ -129,6 +141,8 @@ static int join_unknown_cgroups(json_t *groups)
 		known = key[strlen(key) - 1] == '\n' ? only_group_below(groups, key) : NULL;
 		if (err || !known)
 			continue;
+		if (group_is_newer(g, known))
+			json_object_set(known, "why", json_object_get(g, "why"));
 		err = merge_incidents(json_object_get(known, "incidents"),
 				      json_object_get(g, "incidents"));
 		json_object_del(groups, key);
@@ -154,12 +168,9 @@ static json_t *sorted_groups(const json_t *groups)
 
 static void print_group(json_t *g)
 {
-	const json_t *names = json_object_get(g, "incidents"),
-		     *last = json_array_get(names, json_array_size(names) - 1);
-
 	cmd_make_printable(g);
 	printf("%6zu  %s: %s, last %s\n", group_size(g), str(g, "rule"),
-	       str(json_object_get(g, "why"), "verdict"), json_string_value(last) ?: "?");
+	       str(json_object_get(g, "why"), "verdict"), last_incident(g));
 }
 
 static int print_groups(const json_t *groups, bool json)

@@ -39,7 +39,7 @@ static const struct sched_layout layouts[SCHED_KINDS] = {
 	[SCHED_RQ_INSERT] = { "block:block_rq_insert", NULL, "dev", "sector" },
 	[SCHED_RQ_ISSUE] = { "block:block_rq_issue", NULL, "dev", "sector" },
 	[SCHED_RQ_REQUEUE] = { "block:block_rq_requeue", NULL, "dev", "sector" },
-	[SCHED_RQ_COMPLETE] = { "block:block_rq_complete", NULL, "dev", "sector" },
+	[SCHED_RQ_COMPLETE] = { "block:block_rq_complete", NULL, "dev", "sector", "nr_sector" },
 	[SCHED_RECLAIM] = { "vmscan:mm_vmscan_direct_reclaim_begin", NULL, "order" },
 	[SCHED_RECLAIM_END] = { "vmscan:mm_vmscan_direct_reclaim_end", NULL, "nr_reclaimed" },
 	[SCHED_CGROUP_RECLAIM] = { "vmscan:mm_vmscan_memcg_reclaim_begin", NULL, "order" },
@@ -258,10 +258,12 @@ static int event_fill(struct events_adding *a, const struct sched_fields *f, con
 		ev->other = v;
 	}
 	ev->value = number_or_0(&f->value, s);
-	/* a flush; it is issued with sector 0 */
-	if (f->kind == SCHED_RQ_COMPLETE && ev->value == UINT64_MAX)
-		ev->value = 0;
 	v = number_or_0(&f->prio, s);
+	/* a flush; it is issued with sector 0 */
+	if (f->kind == SCHED_RQ_COMPLETE && ev->value == UINT64_MAX) {
+		ev->value = 0;
+		v = 1;
+	}
 	if (f->kind == SCHED_LOCK)
 		v = v / 1000 < INT32_MAX ? v / 1000 : 0;
 	ev->prio = v;

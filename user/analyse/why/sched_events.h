@@ -64,7 +64,8 @@ struct sched_event {
 	uint32_t cpu;
 	uint32_t arg;
 	/*
-	 * 0 to 99: real-time; 100 to 139: nice; -1: deadline. SCHED_LOCK: us spun; own tid of other
+	 * 0 to 99: real-time; 100 to 139: nice; -1: deadline. SCHED_LOCK: us spun; own tid of
+	 * other. SCHED_RQ_COMPLETE: sectors; 0: the end of what needed a flush, after that one
 	 */
 	int32_t prio, other_prio;
 	uint32_t sample; /* index among the samples of its file */

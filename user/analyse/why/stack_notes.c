@@ -92,10 +92,12 @@ static void note_frames(struct notes_reading *n, size_t n_frames, bool in_irq, b
 
 		if (l->kernel) {
 			kernel_frames++;
-			if (!l->symbol || symbols__is_tracing(l->symbol))
+			/* the innermost ones without a name may be trampolines of tracing */
+			if (l->symbol ? symbols__is_tracing(l->symbol) : !n_kernel)
 				continue;
 			n->kernel[n_kernel++] = l->symbol;
-			to->call = traced_call_name(l->symbol) ?: to->call;
+			if (l->symbol)
+				to->call = traced_call_name(l->symbol) ?: to->call;
 		} else if (l->symbol && !to->function) {
 			if (!is_libc(l->module))
 				to->function = l->symbol;

@@ -10,7 +10,7 @@ enum wait_kind {
 	WAIT_UNKNOWN,
 	WAIT_THROTTLED, /* the CPU quota of its cgroup is used up */
 	WAIT_STOPPED,	/* by a signal */
-	WAIT_TRACED,	/* stopped by its tracer */
+	WAIT_TRACED,	/* stopped for its tracer */
 	WAIT_FROZEN,
 	WAIT_RECLAIM,
 	WAIT_OVER_HIGH, /* its cgroup has more memory than memory.high or memory.swap.high */

@@ -246,7 +246,7 @@ static struct why_key wait_key(const struct why *w, struct why_node *parent, uin
 	key.call = note->call;
 	if (w->events.v[s->out].arg & PREV_STATE_STOPPED)
 		key.kind = WAIT_STOPPED;
-	if (w->events.v[s->out].arg & PREV_STATE_TRACED)
+	if (w->events.v[s->out].arg & PREV_STATE_TRACED && key.kind != WAIT_STOPPED)
 		key.kind = WAIT_TRACED;
 	lock_of(w, s, &key);
 	return key;
@@ -266,6 +266,31 @@ static uint32_t owner_at_end(const struct why *w, const struct why_key *key, uin
 	return t ? t->tid : w->q.owner;
 }
 
+/* The sender of the signal stopped the task. What others did until it continued is no cause. */
+static int explain_stop(struct why *w, const struct why_key *key, uint64_t from, uint64_t to)
+{
+	struct why_node *n = why_tree__add(w->tree, key, from, to - from);
+
+	if (!n)
+		return -ENOMEM;
+	return key->sender ? 0
+			   : why__add_unknown(w, n, key->tid, why__limit_or(w, MISSING_SIGNAL),
+					      from, to);
+}
+
+/*
+ * Set the sender of the signal that stopped the task. A traced task without one was stopped by its
+ * tracer.
+ */
+static void set_stop_sender(struct why *w, const struct task_span *s, struct why_key *key)
+{
+	if (key->kind != WAIT_STOPPED || s->out == NO_EVENT)
+		return;
+	key->sender = stop_sender(w, key->tid, s->out);
+	if (!key->sender && w->events.v[s->out].arg & PREV_STATE_TRACED)
+		key->kind = WAIT_TRACED;
+}
+
 /* A wait, where no event tells who ended it */
 static int explain_open_end(struct why *w, struct why_key *key, const struct task_span *s,
 			    uint64_t from, uint64_t to, size_t depth)
@@ -278,9 +303,8 @@ static int explain_open_end(struct why *w, struct why_key *key, const struct tas
 		missing = MISSING_WAKING;
 	if (s->wake == NO_EVENT && s->to >= w->events.end)
 		missing = MISSING_NOT_OVER;
-	/* its start says who did it */
 	if (missing == MISSING_NOT_OVER && key->kind == WAIT_STOPPED)
-		return why_tree__add(w->tree, key, from, to - from) ? 0 : -ENOMEM;
+		return explain_stop(w, key, from, to);
 	if (missing == MISSING_NOT_OVER) {
 		/* the last reader may have gone, and others may be there */
 		uint32_t before = key->number == LOCK_RWSEM_READERS ? 0 : key->sender;
@@ -309,8 +333,7 @@ static int explain_blocked(struct why *w, struct why_node *parent, uint32_t tid,
 		stack_notes__want(&w->notes, s->wake);
 	if (s->out != NO_EVENT)
 		stack_notes__want(&w->notes, s->out);
-	if (key.kind == WAIT_STOPPED && s->out != NO_EVENT)
-		key.sender = stop_sender(w, tid, s->out);
+	set_stop_sender(w, s, &key);
 	if (s->wake == NO_EVENT || s->end_hidden)
 		return explain_open_end(w, &key, s, from, to, depth);
 	context = wake_context_of(w, s->wake, key.kind);
@@ -319,6 +342,8 @@ static int explain_blocked(struct why *w, struct why_node *parent, uint32_t tid,
 	key.context = context;
 	if (context == WAKE_TASK || context == WAKE_SIGNAL)
 		key.who = w->events.v[s->wake].tid;
+	if (key.kind == WAIT_STOPPED)
+		return explain_stop(w, &key, from, to);
 	n = why_tree__add(w->tree, &key, from, to - from);
 	if (!n)
 		return -ENOMEM;
@@ -332,9 +357,7 @@ static int explain_blocked(struct why *w, struct why_node *parent, uint32_t tid,
 		return why__add_unknown(w, n, tid, MISSING_DIRTY, from, to);
 	if (context == WAKE_NET && why__peer_of(w, n) && why__peer_is_local(why__peer_of(w, n)))
 		return why__add_unknown(w, n, tid, MISSING_SENDER, from, to);
-	if (key.kind == WAIT_STOPPED && !key.sender && why__limit_or(w, MISSING_NOTHING))
-		return why__add_unknown(w, n, tid, MISSING_LIMIT, from, to);
-	if (!key.who || key.kind == WAIT_STOPPED)
+	if (!key.who)
 		return 0;
 	return why__explain_task(w, n, key.who, from, to, depth + 1);
 }

@@ -44,20 +44,27 @@ struct device_past {
 
 /*
  * The completion that woke the task: the last one before @wake on that CPU, in the same interrupt.
+ * A request that needs a flush completes right after the flush, and has another completion of its
+ * own then: what the device did was the flush.
  */
 static uint32_t request_end(struct why *w, uint32_t wake)
 {
 	const struct sched_event *v = w->events.v, *e = &v[wake];
+	uint32_t found = NO_EVENT;
 
 	for (uint32_t i = wake; i-- > 0 && e->time - v[i].time < SAME_IRQ && why__may_look(w);) {
 		if (v[i].cpu != e->cpu)
 			continue;
 		if (v[i].kind == SCHED_SWITCH)
 			break;
-		if (v[i].kind == SCHED_RQ_COMPLETE)
-			return i;
+		if (v[i].kind != SCHED_RQ_COMPLETE ||
+		    (found != NO_EVENT && v[i].arg != v[found].arg))
+			continue;
+		found = i;
+		if (v[i].prio)
+			break;
 	}
-	return NO_EVENT;
+	return found;
 }
 
 static struct device_request *request_at(struct device_past *d, uint64_t sector)
@@ -211,6 +218,8 @@ static int request_feed(struct device_past *d, uint32_t i)
 	} else if (e->kind == SCHED_RQ_REQUEUE) {
 		request_requeue(r, e);
 	} else {
+		if (i != d->end && !e->prio)
+			return 0;
 		r->requeued = false;
 		if (i != d->end && r->issued >= d->own.issued)
 			return 0;
@@ -232,7 +241,8 @@ static bool is_of_request(const struct sched_event *e, uint32_t dev)
 static void find_own_request(struct device_past *d, uint64_t from)
 {
 	const struct sched_event *v = d->w->events.v;
-	bool again = false; /* it was issued before, too */
+	bool again = false;    /* it was issued before, too */
+	bool inserted = false; /* an earlier one at this sector was merged into another request */
 
 	for (uint32_t i = d->end; i-- > d->first && why__may_look(d->w);) {
 		const struct sched_event *e = &v[i];
@@ -241,8 +251,14 @@ static void find_own_request(struct device_past *d, uint64_t from)
 			return;
 		if (!is_of_request(e, d->dev) || e->value != v[d->end].value)
 			continue;
-		if (e->kind == SCHED_RQ_COMPLETE || (e->kind == SCHED_RQ_REQUEUE && !d->own.issued))
+		if (e->kind == SCHED_RQ_COMPLETE && !e->prio)
+			continue;
+		if (e->kind == SCHED_RQ_COMPLETE ||
+		    (e->kind == SCHED_RQ_REQUEUE && !d->own.issued) ||
+		    (e->kind == SCHED_RQ_INSERT && inserted))
 			return;
+		if (e->kind != SCHED_RQ_ISSUE)
+			inserted = e->kind == SCHED_RQ_INSERT;
 		if (e->kind == SCHED_RQ_ISSUE) {
 			if (d->own.issued && !again)
 				return;
@@ -292,6 +308,7 @@ int why_device__explain(struct why *w, struct why_node *n, uint32_t tid, uint32_
 		return why__add_unknown(w, n, tid, missing_request(&d), from, to);
 	n->dev = d.dev = e->v[d.end].arg;
 	n->sector = e->v[d.end].value;
+	n->queued_ns = n->device_ns = 0;
 	d.first = sched_events__at(e, from > BACK_NS ? from - BACK_NS : 0);
 	d.cut = d.end > BACK_MOST && d.first < d.end - BACK_MOST;
 	if (d.cut)

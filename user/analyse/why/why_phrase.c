@@ -173,15 +173,12 @@ static int add_stopped(struct buf *b, const struct why *w, const struct why_key 
 	int err;
 
 	if (k->kind == WAIT_TRACED)
-		err = buf__add_str(b, "was stopped by its tracer");
+		err = buf__add_str(b, "was stopped, as it is traced");
 	else if (k->sender)
 		err = buf__printf(b, "was stopped by a signal from %s",
 				  why_phrase__name(w, k->sender, name));
 	else
-		err = buf__printf(b, "was stopped by a signal%s",
-				  why__events(w)->recorded[SCHED_SIGNAL]
-					  ? ""
-					  : " (record signal:signal_generate for its sender)");
+		err = buf__add_str(b, "was stopped by a signal");
 	if (err || !k->who)
 		return err;
 	why_phrase__name(w, k->who, name);
@@ -336,14 +333,13 @@ static int add_peer(struct buf *b, const char *peer)
 						      "unless that is an address of it");
 }
 
-/* The kernel makes a task sleep whose cgroup has too much memory. */
-static int add_over_high(struct buf *b, const struct why *w, const struct why_key *k)
+/* The kernel makes a task sleep if one of its cgroups has too much memory: which is not known. */
+static int add_over_high(struct buf *b, const struct why_key *k)
 {
 	return buf__add_str(b, "was slowed down by the kernel")
 		       ?: add_place(b, k)
-		       ?: buf__add_str(b, ", because its cgroup")
-		       ?: add_limited(b, w, k->tid, WHY_LIMIT_MEMORY)
-		       ?: buf__add_str(b, " was above memory.high or memory.swap.high");
+		       ?: buf__add_str(b, ", because a cgroup of it was above memory.high or "
+					  "memory.swap.high");
 }
 
 static int add_waited(struct buf *b, const struct why *w, const struct why_node *n,
@@ -357,7 +353,7 @@ static int add_waited(struct buf *b, const struct why *w, const struct why_node 
 	if (k->kind == WAIT_STOPPED || k->kind == WAIT_TRACED)
 		return add_stopped(b, w, k);
 	if (k->kind == WAIT_OVER_HIGH && k->context == WAKE_TIMER)
-		return add_over_high(b, w, k);
+		return add_over_high(b, k);
 	err = buf__add_str(b, "waited") ?: *kind ? buf__printf(b, " for %s", kind) : 0;
 	if (!err && k->soft && !*kind)
 		err = buf__add_str(b, n->ns / (n->times ?: 1) < SHORT_NS

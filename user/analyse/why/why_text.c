@@ -268,9 +268,10 @@ static int set_behalf(json_t *o, const struct why *w, const struct why_key *k)
 
 static json_t *request_json(const struct why *w, const struct why_node *n)
 {
-	return json_pack("{s:I, s:o, s:I, s:I, s:I}", "dev", (json_int_t)n->dev, "disk",
+	return json_pack("{s:I, s:o, s:I, s:o, s:o}", "dev", (json_int_t)n->dev, "disk",
 			 disk_json(w, n->dev), "sector", (json_int_t)n->sector, "queued_ns",
-			 (json_int_t)n->queued_ns, "device_ns", (json_int_t)n->device_ns);
+			 n->device_ns ? json_integer(n->queued_ns) : json_null(), "device_ns",
+			 n->device_ns ? json_integer(n->device_ns) : json_null());
 }
 
 /* A lock that an event names, and its owner */

@@ -312,10 +312,9 @@ static void end_at(struct why_verdict *v, const struct why *w, const struct why_
 		v->missing = k->missing;
 		return;
 	}
-	if (k->kind == WAIT_STOPPED) {
-		set_culprit(v, w, k->sender ? CAUSE_STOPPED : CAUSE_UNKNOWN, k->sender, n->ns);
-		v->missing = k->sender ? MISSING_NOTHING : MISSING_SIGNAL;
-	} else if (k->kind == WAIT_OVER_HIGH && k->context == WAKE_TIMER)
+	if (k->kind == WAIT_STOPPED)
+		set_culprit(v, w, CAUSE_STOPPED, k->sender, n->ns);
+	else if (k->kind == WAIT_OVER_HIGH && k->context == WAKE_TIMER)
 		set_culprit(v, w, CAUSE_RECLAIM, k->tid, n->ns);
 	else if (k->context == WAKE_TIMER)
 		set_culprit(v, w, k->kind == WAIT_SLEEP ? CAUSE_OWN_TIMER : CAUSE_TIMEOUT, k->tid,
@@ -395,9 +394,9 @@ static int add_stolen(struct buf *b, const struct why_question *q, uint64_t of_n
 	if (!q->stolen_ns ||
 	    (q->stolen_ns < q->cpu_ns / STOLEN_SHARE && q->stolen_ns < of_ns / STOLEN_SHARE))
 		return 0;
-	return buf__printf(b, "; in these seconds a hypervisor took %s, %d %% of the CPU time",
+	return buf__printf(b, "; in these seconds a hypervisor took %s, %.3g %% of the CPU time",
 			   duration(q->stolen_ns, text, sizeof(text)),
-			   (int)(100.0 * q->stolen_ns / q->cpu_ns + 0.5));
+			   100.0 * q->stolen_ns / q->cpu_ns);
 }
 
 int why_verdict__make(struct why_verdict *v, const struct why *w, why_duration_fn duration)
