@@ -156,9 +156,9 @@ compared() { # RULE
 		[rule-spike]
 		when = runqlat > 20ms
 		if = comm == "frbpf-victim"
-		post = 1s
+		post = 300ms
 	EOF
-	sed -i 's/-m 1M/-m 4M/' "$RULES"
+	sed -i 's/-m 1M/-m 8M/' "$RULES" # another test may switch very often in that time
 	frbpf_load
 	spike=$(workload runq_spike --ms 80)
 	wait_for_incident "$BASE" 1
