@@ -210,6 +210,9 @@ copy_incident() {
 	need_recording
 	need_btf
 	record_explained
+	# known for sure: its process has ended
+	copy_incident "$name" known '.why.culprit.cgroup = "/"'
+	mv "$BASE/incidents/known.json" "$BASE/incidents/$name.json"
 	copy_incident "$name" 2001010101010101 '.why.culprit |= (.tid = 1 | .pid = 1)'
 	run -0 frbpf ls --causes
 	[[ ${#lines[@]} == 1 && ${lines[0]} == *"     2  lock: "* ]] || fail "$output"
