@@ -39,7 +39,7 @@ cleanup() {
 	progress
 	recorder_stop
 	for pid in "${children[@]}"; do
-		kill "$pid" 2>/dev/null
+		kill_with_children "$pid"
 	done
 	[[ $tracer && -d $tracer ]] && rmdir "$tracer"
 	[[ $tmp ]] && rm -rf "$tmp"
@@ -156,8 +156,15 @@ background() {
 	children+=($!)
 }
 
+# perf bench sched pipe leaves its child behind, which waits forever
+kill_with_children() { # PID [SIGNAL]
+	local below
+	mapfile -t below < <(pgrep -P "$1")
+	kill "-${2:-TERM}" "$1" "${below[@]}" 2>/dev/null
+}
+
 end() { # PID [SIGNAL]
-	kill "-${2:-TERM}" "$1" 2>/dev/null
+	kill_with_children "$@"
 	wait "$1" 2>/dev/null
 	return 0
 }
