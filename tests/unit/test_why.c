@@ -131,6 +131,63 @@ static void test_after_a_move(void **state)
 	why__free(w);
 }
 
+/* SUBJECT waits behind HOG for 20 ms, while CPU 0 idles first, and then CPU @then. */
+static struct why *queued_beside_idle(uint32_t then)
+{
+	struct why *w = story_begin();
+
+	switches(w, 1, 2, 0, OTHER, false);
+	switches(w, 10, 1, SUBJECT, HOG, false);
+	switches(w, 10, 0, 4, 0, true);
+	switches(w, 20, 1, HOG, 5, false);
+	switches(w, 20, 1, 5, HOG, false);
+	switches(w, 20, 0, 0, 4, false);
+	switches(w, 20, then, then ? OTHER : 4, 0, true);
+	switches(w, 30, 1, HOG, SUBJECT, false);
+	switches(w, 31, 0, then ? 4 : 0, 6, false);
+	switches(w, 31, 2, then ? 0 : OTHER, 7, false);
+	return w;
+}
+
+/* The times in which different CPUs were idle are not those of one CPU. */
+static void test_several_idle_cpus(void **state)
+{
+	struct why *w = queued_beside_idle(0);
+
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	says(w, 0,
+	     "20ms waited for CPU 1 behind ?/2 (same priority), while CPU 0 was idle: it may run "
+	     "only on CPU 1, or was not moved");
+	why__free(w);
+
+	w = queued_beside_idle(2);
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	says(w, 0,
+	     "20ms waited for CPU 1 behind ?/2 (same priority), while some other CPU was idle: it "
+	     "may run only on CPU 1, or was not moved");
+	why__free(w);
+}
+
+/* A question that needs too many events is not answered with what was looked at first. */
+static void test_limit_of_events(void **state)
+{
+	const char *const limit =
+		"20ms unknown: too many events for one question: ask about a shorter time with -i "
+		"FILE --tid TID --from --to";
+	const char *const answer =
+		"20ms waited for CPU 1 behind ?/2 (same priority), while some other CPU was idle: "
+		"it may run only on CPU 1, or was not moved";
+	struct why *w;
+
+	for (int i = 0; i < 2; i++) {
+		w = queued_beside_idle(2);
+		w->looks_max = i ? 1000 : 5;
+		asked(w, (struct why_question){ 0 }, 10, 30);
+		says(w, 0, i ? answer : limit);
+		why__free(w);
+	}
+}
+
 /*
  * SUBJECT is runnable for 20 ms while its CPU idles. At 28 ms a timer expires, with a function of
  * this name.
@@ -560,6 +617,8 @@ int main(void)
 		cmocka_unit_test(test_after_a_move),
 		cmocka_unit_test(test_kept_off_an_idle_cpu),
 		cmocka_unit_test(test_stack_of_quota),
+		cmocka_unit_test(test_several_idle_cpus),
+		cmocka_unit_test(test_limit_of_events),
 		cmocka_unit_test(test_cpu_off_line),
 		cmocka_unit_test(test_on_behalf),
 		cmocka_unit_test(test_worker_in_a_chain),

@@ -105,6 +105,8 @@ struct why_key {
 #define WHY_PRIO_UNKNOWN INT32_MIN
 #define WHY_PRIO_IDLE	 INT32_MAX /* SCHED_IDLE: runs after every nice value */
 
+#define WHY_SEVERAL_CPUS UINT32_MAX
+
 struct why_node {
 	struct why_key key;
 	uint64_t ns;	/* total; includes that of the children */
@@ -113,7 +115,7 @@ struct why_node {
 	/* WHY_QUEUED: another CPU seemed idle, and nothing says that tid may not run there */
 	uint64_t idle_ns;
 	uint64_t barred_ns;	       /* of one where it may not run */
-	uint32_t idle_cpu, barred_cpu; /* those CPUs */
+	uint32_t idle_cpu, barred_cpu; /* those CPUs, or WHY_SEVERAL_CPUS in turn */
 	uint32_t softirq; /* WHY_QUEUED behind ksoftirqd: 1 + what that ran longest; 0: unknown */
 	int32_t own_prio; /* WHY_QUEUED: priority of tid then, or one of the two above */
 	uint32_t samples; /* WHY_RAN */

@@ -98,12 +98,12 @@ static uint64_t request_sent(const struct device_request *r)
 }
 
 /* The last wake-up of the sender of @r before it sent @r; NO_EVENT: not seen. */
-static uint32_t sender_wake(const struct why *w, const struct device_request *r)
+static uint32_t sender_wake(struct why *w, const struct device_request *r)
 {
 	const struct task_line *l = sched_timeline__task(&w->timeline, request_sender(r));
 	size_t i = l ? task_line__at(l, request_sent(r)) + 1 : 0;
 
-	while (l && i-- > 0)
+	while (l && i-- > 0 && why__may_look(w))
 		if (i < l->n && l->v[i].from <= request_sent(r) && l->v[i].wake != NO_EVENT)
 			return l->v[i].wake;
 	return NO_EVENT;
@@ -125,7 +125,7 @@ static int explain_held(struct device_past *d, uint64_t from, uint64_t to)
 	};
 	uint32_t wake = sender_wake(w, r), sender = request_sender(r);
 
-	if (w->stacks_cut) /* the stack may show a limit */
+	if (w->stacks_cut || why__limit_or(w, MISSING_NOTHING)) /* the stack may show a limit */
 		return why__add_unknown(w, d->n, d->tid, MISSING_LIMIT, from, to);
 	if (wake != NO_EVENT)
 		stack_notes__want(&w->notes, wake);

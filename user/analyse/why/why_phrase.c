@@ -100,6 +100,13 @@ static const char *softirq_name(uint32_t vector)
 	return vector < ARRAY_SIZE(vectors) ? vectors[vector] : "?";
 }
 
+static int add_idle_cpu(struct buf *b, uint32_t cpu)
+{
+	if (cpu == WHY_SEVERAL_CPUS)
+		return buf__add_str(b, ", while some other CPU was idle: ");
+	return buf__printf(b, ", while CPU %u was idle: ", cpu);
+}
+
 /* Say that another CPU idled for most of the time, if one did. */
 static int add_idle(struct buf *b, const struct why *w, const struct why_node *n)
 {
@@ -107,14 +114,14 @@ static int add_idle(struct buf *b, const struct why *w, const struct why_node *n
 	size_t cpus = why__n_cpus_of(w, tid);
 
 	if (n->idle_ns > n->ns / 2)
-		return buf__printf(b, ", while CPU %u was idle: ", n->idle_cpu)
+		return add_idle_cpu(b, n->idle_cpu)
 			       ?: (cpus ? buf__add_str(b, "it may run on others, but was not moved")
 					: buf__printf(b,
 						      "it may run only on CPU %u, or was not moved",
 						      n->key.number));
 	if (n->barred_ns <= n->ns / 2)
 		return 0;
-	return buf__printf(b, ", while CPU %u was idle: ", n->barred_cpu)
+	return add_idle_cpu(b, n->barred_cpu)
 		       ?: (cpus == 1 && why__may_run_on(w, tid, n->key.number)
 				   ? buf__printf(b, "it may run only on CPU %u", n->key.number)
 				   : buf__add_str(b, "it may not run there"));

@@ -82,7 +82,8 @@ static enum quota_refill why_quota__refill(struct why *w, const struct task_span
 
 	if (!e->recorded[SCHED_TIMER] || s->to - s->from < WHY_LONG_NS)
 		return REFILL_UNKNOWN;
-	for (size_t i = sched_events__at(e, s->from); i < e->n && e->v[i].time < s->to; i++) {
+	for (size_t i = sched_events__at(e, s->from);
+	     i < e->n && e->v[i].time < s->to && why__may_look(w); i++) {
 		enum quota_refill r = e->v[i].kind == SCHED_TIMER ? refill_of(w, i) : REFILL_NONE;
 
 		unknown |= r == REFILL_UNKNOWN;
@@ -91,6 +92,8 @@ static enum quota_refill why_quota__refill(struct why *w, const struct task_span
 		first = first ?: e->v[i].time;
 		last = e->v[i].time;
 	}
+	if (why__limit_or(w, MISSING_NOTHING))
+		return REFILL_UNKNOWN;
 	if (!first)
 		return unknown || sched_timeline__lost(&w->timeline, s->from, s->to)
 			       ? REFILL_UNKNOWN
@@ -124,11 +127,12 @@ static uint64_t earlier_time(uint64_t a, uint64_t b)
 }
 
 /* The time in which CPU @c had nothing to do, ns */
-static uint64_t idle_ns(const struct cpu_line *c, uint64_t from, uint64_t to)
+static uint64_t idle_ns(struct why *w, const struct cpu_line *c, uint64_t from, uint64_t to)
 {
 	uint64_t ns = 0;
 
-	for (size_t i = cpu_line__at(c, from); i < c->n && c->v[i].from < to; i++) {
+	for (size_t i = cpu_line__at(c, from); i < c->n && c->v[i].from < to && why__may_look(w);
+	     i++) {
 		uint64_t begin = later_time(c->v[i].from, from), end = earlier_time(c->v[i].to, to);
 
 		if (!c->v[i].tid && begin < end)
@@ -137,29 +141,39 @@ static uint64_t idle_ns(const struct cpu_line *c, uint64_t from, uint64_t to)
 	return ns;
 }
 
+/* Add @ns in which @cpu was idle to the time *to_ns of *to_cpu. */
+static void note_idle(uint64_t *to_ns, uint32_t *to_cpu, uint64_t ns, uint32_t cpu)
+{
+	if (!ns)
+		return;
+	*to_cpu = !*to_ns || *to_cpu == cpu ? cpu : WHY_SEVERAL_CPUS;
+	*to_ns += ns;
+}
+
 /*
  * Add to @n the time of the CPU that was idle for most of it: of those on which @tid may run, and
  * of all others. CPU @but does not count.
  */
-static void idle_elsewhere(const struct why *w, struct why_node *n, uint32_t tid, uint32_t but,
+static void idle_elsewhere(struct why *w, struct why_node *n, uint32_t tid, uint32_t but,
 			   uint64_t from, uint64_t to)
 {
+	uint32_t idle_cpu = 0, barred_cpu = 0;
 	uint64_t idle = 0, barred = 0;
 
 	for (uint32_t cpu = 0; cpu < w->timeline.n_cpus && cpu < WHY_CPUS; cpu++) {
 		const struct cpu_line *c = sched_timeline__cpu(&w->timeline, cpu);
 		bool off = sched_timeline__is_off(&w->timeline, cpu, from) ||
 			   sched_timeline__is_off(&w->timeline, cpu, to);
-		uint64_t ns = c && cpu != but && !off ? idle_ns(c, from, to) : 0;
+		uint64_t ns = c && cpu != but && !off ? idle_ns(w, c, from, to) : 0;
 		bool may = why__may_run_on(w, tid, cpu);
 
 		if (ns <= (may ? idle : barred))
 			continue;
 		*(may ? &idle : &barred) = ns;
-		*(may ? &n->idle_cpu : &n->barred_cpu) = cpu;
+		*(may ? &idle_cpu : &barred_cpu) = cpu;
 	}
-	n->idle_ns += idle;
-	n->barred_ns += barred;
+	note_idle(&n->idle_ns, &n->idle_cpu, idle, idle_cpu);
+	note_idle(&n->barred_ns, &n->barred_cpu, barred, barred_cpu);
 }
 
 static int32_t own_prio(const struct why *w, uint32_t tid, const struct task_span *s)
@@ -259,14 +273,13 @@ static void queue_move(const struct why *w, struct queue_place *q, uint32_t cpu,
 }
 
 /* The queue in which span @s begins */
-static struct queue_place queue_at_begin(const struct why *w, uint32_t tid,
-					 const struct task_span *s)
+static struct queue_place queue_at_begin(struct why *w, uint32_t tid, const struct task_span *s)
 {
 	const struct task_line *l = sched_timeline__task(&w->timeline, tid);
 	struct queue_place q = { .cpu = first_queue(w, tid, s) };
 	uint32_t cpu = q.cpu;
 
-	for (const struct task_span *before = s; before > l->v; before--) {
+	for (const struct task_span *before = s; before > l->v && why__may_look(w); before--) {
 		if (before[-1].state != TASK_RUNNING)
 			continue;
 		q.cpu = before[-1].cpu;
@@ -283,8 +296,8 @@ struct queue_walk {
 	size_t i;
 };
 
-static struct queue_walk queue_walk_begin(const struct why *w, uint32_t tid,
-					  const struct task_span *s, uint64_t from, uint64_t until)
+static struct queue_walk queue_walk_begin(struct why *w, uint32_t tid, const struct task_span *s,
+					  uint64_t from, uint64_t until)
 {
 	return (struct queue_walk){ .next = queue_at_begin(w, tid, s),
 				    .to = from,
@@ -292,14 +305,14 @@ static struct queue_walk queue_walk_begin(const struct why *w, uint32_t tid,
 				    .i = sched_events__at(&w->events, s->from) };
 }
 
-/* The next queue, k->place, and the time in it. False: there is none. */
-static bool queue_walk_next(const struct why *w, uint32_t tid, struct queue_walk *k)
+/* The next queue, k->place, and the time in it. False: there is none, or a look was ended. */
+static bool queue_walk_next(struct why *w, uint32_t tid, struct queue_walk *k)
 {
 	const struct sched_events *e = &w->events;
 
 	k->from = k->to;
 	k->place = k->next;
-	for (; k->i < e->n && e->v[k->i].time < k->until; k->i++) {
+	for (; k->i < e->n && e->v[k->i].time < k->until && why__may_look(w); k->i++) {
 		const struct sched_event *ev = &e->v[k->i];
 
 		if (ev->other != tid || (ev->kind != SCHED_MIGRATE && ev->kind != SCHED_WAKEUP &&
@@ -313,13 +326,14 @@ static bool queue_walk_next(const struct why *w, uint32_t tid, struct queue_walk
 		}
 		k->place = k->next;
 	}
+	if (k->from >= k->until || why__limit_or(w, MISSING_NOTHING))
+		return false;
 	k->to = k->until;
-	return k->from < k->to;
+	return true;
 }
 
 /* The time from @from on in which CPUs were idle while the task was in their queues, ns */
-static uint64_t idle_beside(const struct why *w, uint32_t tid, const struct task_span *s,
-			    uint64_t from)
+static uint64_t idle_beside(struct why *w, uint32_t tid, const struct task_span *s, uint64_t from)
 {
 	struct queue_walk k = queue_walk_begin(w, tid, s, from, s->to);
 	const struct cpu_line *c;
@@ -327,13 +341,13 @@ static uint64_t idle_beside(const struct why *w, uint32_t tid, const struct task
 
 	while (queue_walk_next(w, tid, &k)) {
 		c = sched_timeline__cpu(&w->timeline, k.place.cpu);
-		ns += c ? idle_ns(c, k.from, k.to) : 0;
+		ns += c ? idle_ns(w, c, k.from, k.to) : 0;
 	}
 	return ns;
 }
 
 /* Was it kept off a CPU that idled? A quota may do that to a normal task. */
-static bool is_kept_off_idle_cpu(const struct why *w, uint32_t tid, const struct task_span *s)
+static bool is_kept_off_idle_cpu(struct why *w, uint32_t tid, const struct task_span *s)
 {
 	const struct sched_task *t = sched_events__task(&w->events, tid);
 
@@ -350,7 +364,7 @@ static int explain_queued(struct why *w, struct why_node *parent, uint32_t tid,
 	while (queue_walk_next(w, tid, &k))
 		if (explain_on_cpu(w, parent, tid, s, k.place, k.from, k.to))
 			return -ENOMEM;
-	return 0;
+	return why__add_unknown(w, parent, tid, MISSING_LIMIT, k.to, to);
 }
 
 static int explain_throttled(struct why *w, struct why_node *parent, uint32_t tid, uint64_t from,
@@ -388,9 +402,10 @@ static int explain_kept_off(struct why *w, struct why_node *parent, uint32_t tid
 
 	switch (why_quota__refill(w, s, &first, &last)) {
 	case REFILL_UNKNOWN:
-		return why__add_unknown(w, parent, tid, MISSING_QUOTA, from, to);
+		return why__add_unknown(w, parent, tid, why__limit_or(w, MISSING_QUOTA), from, to);
 	case REFILL_SEEN:
-		if (idle_beside(w, tid, s, last) < WHY_LONG_NS)
+		if (idle_beside(w, tid, s, last) < WHY_LONG_NS &&
+		    !why__limit_or(w, MISSING_NOTHING))
 			return explain_refilled(w, parent, tid, s, first, last, from, to);
 		break;
 	default:
@@ -410,7 +425,8 @@ static int explain_quota(struct why *w, struct why_node *parent, uint32_t tid,
 		return explain_queued(w, parent, tid, s, from, to);
 	if (why_quota__refill(w, s, &first, &last) != REFILL_SEEN) {
 		if (sign == QUOTA_MAYBE)
-			return why__add_unknown(w, parent, tid, MISSING_QUOTA, from, to);
+			return why__add_unknown(w, parent, tid, why__limit_or(w, MISSING_QUOTA),
+						from, to);
 		return explain_throttled(w, parent, tid, from, to);
 	}
 	return explain_refilled(w, parent, tid, s, first, last, from, to);
@@ -431,7 +447,7 @@ static int explain_runnable(struct why *w, struct why_node *parent, uint32_t tid
 	/* before 6.18 no stack shows it */
 	if (why_quota__of(w, tid) == WHY_QUOTA_HIDDEN && s->to - s->from >= WHY_LONG_NS &&
 	    why_quota__refill(w, s, &first, &last) != REFILL_NONE)
-		return why__add_unknown(w, parent, tid, MISSING_QUOTA, from, to);
+		return why__add_unknown(w, parent, tid, why__limit_or(w, MISSING_QUOTA), from, to);
 	return explain_queued(w, parent, tid, s, from, to);
 }
 
