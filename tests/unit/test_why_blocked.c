@@ -144,6 +144,9 @@ static void test_slowed_down(void **state)
 		{ WAIT_OVER_HIGH, CAUSE_RECLAIM, MISSING_NOTHING,
 		  "20ms was slowed down by the kernel in main (write), because a cgroup of it was "
 		  "above memory.high or memory.swap.high" },
+		{ WAIT_RECLAIM, CAUSE_RECLAIM, MISSING_NOTHING,
+		  "20ms waited for memory to be reclaimed in main (write): the kernel paused its "
+		  "reclaim" },
 		{ WAIT_DIRTY, CAUSE_UNKNOWN, MISSING_DIRTY,
 		  "20ms waited for dirty pages to be written in main (write)",
 		  "20ms unknown: the kernel slowed the writer down: too many dirty pages, and who "

@@ -372,10 +372,11 @@ static int add_waited(struct buf *b, const struct why *w, const struct why_node 
 		return err;
 	switch (k->context) {
 	case WAKE_TIMER:
-		return buf__add_str(
-			b, k->kind == WAIT_SLEEP
-				   ? ": it chose to sleep"
-				   : ", until its timeout expired: nothing woke it earlier");
+		return buf__add_str(b, k->kind == WAIT_SLEEP ? ": it chose to sleep"
+				       : k->kind == WAIT_RECLAIM
+					       ? ": the kernel paused its reclaim"
+					       : ", until its timeout expired: nothing woke "
+						 "it earlier");
 	case WAKE_BLOCK:
 		return add_request(b, w, n, duration);
 	case WAKE_NET:

@@ -314,7 +314,7 @@ static void end_at(struct why_verdict *v, const struct why *w, const struct why_
 	}
 	if (k->kind == WAIT_STOPPED)
 		set_culprit(v, w, CAUSE_STOPPED, k->sender, n->ns);
-	else if (k->kind == WAIT_OVER_HIGH && k->context == WAKE_TIMER)
+	else if ((k->kind == WAIT_OVER_HIGH || k->kind == WAIT_RECLAIM) && k->context == WAKE_TIMER)
 		set_culprit(v, w, CAUSE_RECLAIM, k->tid, n->ns);
 	else if (k->context == WAKE_TIMER)
 		set_culprit(v, w, k->kind == WAIT_SLEEP ? CAUSE_OWN_TIMER : CAUSE_TIMEOUT, k->tid,
