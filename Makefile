@@ -134,7 +134,8 @@ $(BPF_O)/%.skel.h: $(BPF_O)/%.bpf.o
 $(SYSCALLS): user/rules/syscall_newer.h Makefile
 	$(call msg,GEN,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -E -dM $< | sed -n 's/^#define __NR_\([a-z_0-9]*\) .*/SYSCALL(\1)/p' | \
+	$(Q)$(CC) -E -dM $< >$@.macros
+	$(Q)sed -n 's/^#define __NR_\([a-z_0-9]*\) .*/SYSCALL(\1)/p' $@.macros | \
 		grep -vE '\((syscalls|arch_specific_syscall)\)' | LC_ALL=C sort >$@
 
 $(O)/vmlinux/vmlinux.h:

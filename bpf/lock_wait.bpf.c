@@ -94,7 +94,8 @@ static __always_inline void wait_fill(struct frbpf_lock_wait *w, void *lock, __u
 		owner_read(w, mutex_owner(lock));
 	} else if (flags & LCB_F_RT) {
 		w->what = FRBPF_LOCK_RT_MUTEX;
-		owner_read(w, rt_mutex_owner(lock));
+		if (!(flags & (LCB_F_READ | LCB_F_WRITE))) /* otherwise a struct rwbase_rt */
+			owner_read(w, rt_mutex_owner(lock));
 	} else if (flags & LCB_F_PERCPU) {
 		w->what = write ? FRBPF_LOCK_PERCPU_WRITE : FRBPF_LOCK_PERCPU_READ;
 	} else if (flags & LCB_F_SPIN) {
@@ -146,6 +147,8 @@ int BPF_PROG(lw_end, void *lock, int ret)
 		return 0;
 	s->lock = 0;
 	s->wait.spun_ns = bpf_ktime_get_ns() - s->since;
+	if (s->wait.what == FRBPF_LOCK_MUTEX)
+		s->wait.what = FRBPF_LOCK_MUTEX_SPUN;
 	if ((__s64)s->wait.spun_ns >= SPUN_LEAST_NS)
 		record_write(ctx, &s->wait, sizeof(struct frbpf_lock_wait));
 	return 0;

@@ -167,6 +167,11 @@ static void contexts(void **state)
 	assert_int_equal(CONTEXT(true, false, "folio_wake_bit", "blk_update_request",
 				 "handle_softirqs", "asm_common_interrupt"),
 			 WAKE_BLOCK);
+	/* a softirq in a task that sends over a network block device */
+	assert_int_equal(CONTEXT(true, false, "sock_def_readable", "tcp_v4_rcv", "net_rx_action",
+				 "handle_softirqs", "do_softirq", "tcp_sendmsg", "nbd_queue_rq",
+				 "blk_mq_dispatch_rq_list"),
+			 WAKE_NET);
 	assert_int_equal(CONTEXT(true, false, "rcu_core", "handle_softirqs"), WAKE_IRQ);
 }
 

@@ -69,6 +69,7 @@ static void test_sleep_after_a_spin(void **state)
 		{ LOCK_SPINLOCK, "20ms waited, until woken by ?/2" },
 		{ LOCK_MUTEX, "20ms waited for a mutex of the kernel, which ?/3 held when the wait "
 			      "began, until woken by ?/2" },
+		{ LOCK_MUTEX_SPUN, "20ms waited, until woken by ?/2" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -179,13 +180,22 @@ static void test_slowed_down(void **state)
 	}
 }
 
+static struct sched_event *sends(struct why *w, uint64_t ms, uint32_t tid, uint32_t sig)
+{
+	struct sched_event *e = happens(w, ms, SCHED_SIGNAL, 0, tid, SUBJECT);
+
+	e->arg = sig;
+	e->prio = 0; /* the result: it was delivered */
+	return e;
+}
+
 /* From 10 ms on SUBJECT is stopped, by OTHER if @sent; HOG continues it at 30 ms if @over. */
 static struct why *story_of_stop(uint32_t state, bool sent, bool over)
 {
 	struct why *w = story_begin();
 
 	if (sent)
-		happens(w, 9, SCHED_SIGNAL, 0, OTHER, SUBJECT)->arg = 19; /* SIGSTOP */
+		sends(w, 9, OTHER, 19); /* SIGSTOP */
 	switches(w, 9, 0, 0, HOG, true);
 	happens(w, 10, SCHED_SWITCH, 1, SUBJECT, 0)->arg = state;
 	if (over)
@@ -230,6 +240,30 @@ static void test_stopped(void **state)
 	}
 }
 
+/* A signal that was ignored, or is older than the last SIGCONT, did not stop the task. */
+static void test_other_signals(void **state)
+{
+	for (int i = 0; i < 4; i++) {
+		struct why *w = story_begin();
+
+		sends(w, 7, OTHER, 19);
+		if (i == 1)
+			sends(w, 8, HOG, 18);
+		if (i == 2)
+			sends(w, 8, HOG, 20)->prio = 1;
+		if (i == 3)
+			sends(w, 8, HOG, 20);
+		happens(w, 10, SCHED_SWITCH, 1, SUBJECT, 0)->arg = PREV_STATE_STOPPED;
+		switches(w, 31, 0, HOG, 0, true);
+		asked(w, (struct why_question){ 0 }, 10, 30);
+		says(w, 0,
+		     i == 1   ? "20ms was stopped by a signal"
+		     : i == 3 ? "20ms was stopped by a signal from ?/2"
+			      : "20ms was stopped by a signal from ?/3");
+		why__free(w);
+	}
+}
+
 /* What the tracer did meanwhile explains the stop, unless its stack shows that a signal did it. */
 static void test_traced(void **state)
 {
@@ -249,6 +283,29 @@ static void test_traced(void **state)
 	assert_int_equal(v.culprit, HOG);
 	why_verdict__free(&v);
 	why__free(w);
+}
+
+/* Who took the lock of a file may have left it to a child. */
+static void test_owner_of_flock(void **state)
+{
+	for (int ended = 0; ended < 2; ended++) {
+		struct why *w = story_begin();
+
+		if (ended)
+			happens(w, 9, SCHED_SWITCH, 0, OTHER, HOG)->arg = PREV_STATE_ENDED;
+		else
+			switches(w, 9, 0, 0, OTHER, true);
+		happens(w, 10, SCHED_LOCK, 1, SUBJECT, OTHER)->arg = LOCK_FLOCK;
+		switches(w, 10, 1, SUBJECT, 0, true);
+		switches(w, 31, 0, ended ? HOG : OTHER, 0, true);
+		asked(w, (struct why_question){ 0 }, 10, 30);
+		says(w, 0, "20ms waited for a file lock, which ?/3 took");
+		says_below(w, 0,
+			   ended ? "20ms unknown: it had not ended when the recording ended: a "
+				   "later end shows more, such as post = 1s in the rule"
+				 : "20ms computed");
+		why__free(w);
+	}
 }
 
 /* The owner is known from when the wait began. The wait is not over, or OTHER ends it. */
@@ -301,7 +358,9 @@ int main(void)
 		cmocka_unit_test(test_slowed_down),
 		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_traced),
+		cmocka_unit_test(test_other_signals),
 		cmocka_unit_test(test_owner_by_samples),
+		cmocka_unit_test(test_owner_of_flock),
 		cmocka_unit_test(test_owner_from_before),
 		cmocka_unit_test(test_owner_of_spinlock),
 	};

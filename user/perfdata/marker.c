@@ -150,7 +150,8 @@ static const char lock_format[] =
 			   "{ 6, \"rwlock_read\" }, { 7, \"rwlock_write\" }, "
 			   "{ 8, \"percpu_read\" }, { 9, \"percpu_write\" }, { 10, \"rt_mutex\" }, "
 			   "{ 11, \"semaphore\" }, { 12, \"futex\" }, { 13, \"futex_pi\" }, "
-			   "{ 14, \"flock\" }, { 15, \"posix\" }), REC->lock, "
+			   "{ 14, \"flock\" }, { 15, \"posix\" }, { 16, \"mutex_spun\" }), "
+			   "REC->lock, "
 			   "REC->owner ? REC->owner : REC->own_owner, REC->owner_comm, "
 			   "REC->spun_ns\n";
 

@@ -172,7 +172,11 @@ static int switch_out(struct sched_timeline *t, uint32_t i)
 	l = line_of(t, e->tid);
 	if (err || !l)
 		return -ENOMEM;
-	s = span_begin(t, l, runnable ? TASK_RUNNABLE : TASK_BLOCKED, e->time, e->cpu);
+	s = span_begin(t, l,
+		       runnable			   ? TASK_RUNNABLE
+		       : e->arg & PREV_STATE_ENDED ? TASK_UNSEEN
+						   : TASK_BLOCKED,
+		       e->time, e->cpu);
 	if (!s)
 		return -ENOMEM;
 	s->out = i;
@@ -355,7 +359,7 @@ static int feed_lock(struct sched_timeline *t, uint32_t i)
 	if (!l)
 		return -ENOMEM;
 	s = last_span(l);
-	l->lock = lock_kind__spins(e->arg) ? 0 : i + 1;
+	l->lock = lock_kind__is_taken(e->arg) ? 0 : i + 1;
 	if (l->lock && s && s->state == TASK_BLOCKED && e->time - s->from < LOCK_NS) {
 		s->lock = i;
 		l->lock = 0;

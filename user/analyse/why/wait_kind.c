@@ -247,8 +247,9 @@ enum wait_kind wait_kind__of(const char *const *names, size_t n, bool in_lock)
 
 enum wait_kind wait_kind__with_lock(enum wait_kind k, enum lock_kind lock)
 {
-	bool is_rwsem =
-		lock == LOCK_RWSEM_READ || lock == LOCK_RWSEM_WRITE || lock == LOCK_RWSEM_READERS;
+	/* with PREEMPT_RT these are made of rt_mutexes */
+	bool is_rwsem = lock == LOCK_RWSEM_READ || lock == LOCK_RWSEM_WRITE ||
+			lock == LOCK_RWSEM_READERS || lock == LOCK_RT_MUTEX;
 
 	if ((k != WAIT_INODE_LOCK && k != WAIT_MMAP_LOCK) || is_rwsem)
 		return k;
@@ -321,10 +322,14 @@ enum wake_context wake_context__of(const char *const *names, size_t n, bool in_i
 		"el0t_64_irq", "el1_interrupt", "el0_interrupt",    "gic_handle_irq", NULL
 	};
 
+	static const char *const softirqs[] = { "handle_softirqs", "__do_softirq", NULL };
+	size_t inner;
+
 	if (!in_irq && !softirqd)
 		return has_any(names, n, signals) ? WAKE_SIGNAL : WAKE_TASK;
 	n = innermost_frames(names, n, entries);
-	if (has_any(names, n, blocks))
+	inner = innermost_frames(names, n, softirqs); /* without the task that one runs in */
+	if (has_any(names, inner, blocks))
 		return WAKE_BLOCK;
 	if (has_any(names, n, net)) {
 		/*
@@ -334,7 +339,7 @@ enum wake_context wake_context__of(const char *const *names, size_t n, bool in_i
 		return softirqd || has_any(names, n, entries) || !is_own_send(names, n) ? WAKE_NET
 											: WAKE_TASK;
 	}
-	if (has_any(names, n, timers))
+	if (has_any(names, inner, timers))
 		return WAKE_TIMER;
 	return in_irq ? WAKE_IRQ : WAKE_TASK;
 }
@@ -350,7 +355,7 @@ static const struct {
 	[WAIT_RECLAIM] = { "memory to be reclaimed", "reclaim" },
 	[WAIT_OVER_HIGH] = { "its cgroup's memory to be reclaimed", "memory-high" },
 	[WAIT_DIRTY] = { "dirty pages to be written", "dirty-pages" },
-	[WAIT_MMAP_LOCK] = { "the lock of its address space (mmap_lock)", "mmap-lock" },
+	[WAIT_MMAP_LOCK] = { "the lock of an address space (mmap_lock)", "mmap-lock" },
 	[WAIT_INODE_LOCK] = { "the lock of an inode", "inode-lock" },
 	[WAIT_KERNEL_LOCK] = { "a lock in the kernel", "kernel-lock" },
 	[WAIT_FILE_LOCK] = { "a file lock", "file-lock" },
@@ -409,6 +414,7 @@ static const struct {
 	[LOCK_FUTEX_PI] = { "", "futex-pi" },
 	[LOCK_FLOCK] = { "", "flock" },
 	[LOCK_POSIX] = { "", "posix" },
+	[LOCK_MUTEX_SPUN] = { "a mutex of the kernel", "mutex" },
 };
 
 const char *lock_kind__text(enum lock_kind k)
@@ -423,12 +429,17 @@ const char *lock_kind__word(enum lock_kind k)
 
 bool lock_kind__is_of_kernel(enum lock_kind k)
 {
-	return k > LOCK_UNKNOWN && k < LOCK_FUTEX;
+	return (k > LOCK_UNKNOWN && k < LOCK_FUTEX) || k == LOCK_MUTEX_SPUN;
 }
 
 bool lock_kind__spins(enum lock_kind k)
 {
 	return k == LOCK_SPINLOCK || k == LOCK_RWLOCK_READ || k == LOCK_RWLOCK_WRITE;
+}
+
+bool lock_kind__is_taken(enum lock_kind k)
+{
+	return lock_kind__spins(k) || k == LOCK_MUTEX_SPUN;
 }
 
 bool wait_kind__is_for(enum wait_kind k, enum lock_kind lock)

@@ -80,6 +80,7 @@ enum lock_kind {
 	LOCK_FUTEX_PI,
 	LOCK_FLOCK,
 	LOCK_POSIX,
+	LOCK_MUTEX_SPUN, /* the task got it after a spin */
 	LOCK_KINDS,
 };
 
@@ -112,8 +113,10 @@ const char *lock_kind__text(enum lock_kind k);
 const char *lock_kind__word(enum lock_kind k);
 /* Mutexes, semaphores and spinlocks of the kernel; not file locks. */
 bool lock_kind__is_of_kernel(enum lock_kind k);
-/* Does a task only spin for it? Its event comes when the spin has ended. */
+/* Does a task only spin for it? */
 bool lock_kind__spins(enum lock_kind k);
+/* Has the task got it when the event comes, after a spin? */
+bool lock_kind__is_taken(enum lock_kind k);
 /* Can a task that waits for @k wait for this lock? */
 bool wait_kind__is_for(enum wait_kind k, enum lock_kind lock);
 /* "by a timer" ... */

@@ -183,15 +183,22 @@ static int wake_context_of(struct why *w, uint32_t wake, enum wait_kind kind)
 	return kind == WAIT_SLEEP && c != WAKE_TASK && c != WAKE_SIGNAL ? WAKE_TIMER : (int)c;
 }
 
-/* Who sent the signal that stopped @tid; 0: not recorded. */
-static uint32_t stop_sender(struct why *w, uint32_t tid, uint32_t out)
+/* Who sent the signal that stopped @tid in @s; 0: not recorded. */
+static uint32_t stop_sender(struct why *w, uint32_t tid, const struct task_span *s)
 {
+	uint32_t out = s->out;
+
+	if (w->events.v[out].kind != SCHED_SWITCH) /* it comes when the stop is over */
+		out = sched_events__at(&w->events, s->from);
 	for (uint32_t i = 0; i < out && i < SIGNALS_BACK && why__may_look(w); i++) {
 		const struct sched_event *e = &w->events.v[out - 1 - i];
 
-		if (e->kind != SCHED_SIGNAL || e->arg < 19 || e->arg > 22) /* SIGSTOP (19) to 22 */
+		if (e->kind != SCHED_SIGNAL || e->arg < 18 || e->arg > 22 ||
+		    !tasks_share_process(w, tid, e->other))
 			continue;
-		if (tasks_share_process(w, tid, e->other))
+		if (e->arg == 18) /* SIGCONT; from SIGSTOP (19) on they stop it */
+			return 0;
+		if (!e->prio) /* the result: it was not ignored, and did not wait already */
 			return e->tid;
 	}
 	return 0;
@@ -286,9 +293,25 @@ static void set_stop_sender(struct why *w, const struct task_span *s, struct why
 {
 	if (key->kind != WAIT_STOPPED || s->out == NO_EVENT)
 		return;
-	key->sender = stop_sender(w, key->tid, s->out);
+	key->sender = stop_sender(w, key->tid, s);
 	if (!key->sender && w->events.v[s->out].arg & PREV_STATE_TRACED)
 		key->kind = WAIT_TRACED;
+}
+
+/* Does @s come after the end of its task? */
+static bool has_ended(const struct why *w, const struct task_span *s)
+{
+	const struct sched_event *e = s->out != NO_EVENT ? &w->events.v[s->out] : NULL;
+
+	return e && e->kind == SCHED_SWITCH && e->arg & PREV_STATE_ENDED;
+}
+
+static bool has_ended_by(const struct why *w, uint32_t tid, uint64_t time)
+{
+	const struct task_line *l = sched_timeline__task(&w->timeline, tid);
+	size_t i = l ? task_line__at(l, time) : 0;
+
+	return l && i < l->n && has_ended(w, &l->v[i]);
 }
 
 /* A wait, where no event tells who ended it */
@@ -311,6 +334,9 @@ static int explain_open_end(struct why *w, struct why_key *key, const struct tas
 		uint32_t now = owner_at_end(w, key, to);
 
 		key->who = now ?: before;
+		/* the file's lock may be that of a child now */
+		if (key->number == LOCK_FLOCK && has_ended_by(w, key->who, to - 1))
+			key->who = 0;
 		owner = now ? WAKE_OWNER : WAKE_OWNER_BEFORE;
 	}
 	if (key->who) {
@@ -376,7 +402,8 @@ static int explain_seen(struct why *w, struct why_node *parent, uint32_t tid,
 	case TASK_BLOCKED:
 		return explain_blocked(w, parent, tid, s, from, to, depth);
 	default:
-		return why__add_unknown(w, parent, tid, MISSING_HIDDEN, from, to);
+		return why__add_unknown(w, parent, tid,
+					has_ended(w, s) ? MISSING_ENDED : MISSING_HIDDEN, from, to);
 	}
 }
 

@@ -55,6 +55,8 @@ enum why_missing {
 	MISSING_DIRTY,	  /* who made the pages dirty that were too many */
 	MISSING_SIGNAL,	  /* who stopped it */
 	MISSING_DEPTH,	  /* more than WHY_DEPTH wakers, or a cycle */
+	MISSING_FLUSH,	  /* several flushes were in flight */
+	MISSING_ENDED,	  /* the task had ended */
 	MISSING_LIMIT,	  /* there are more events than are looked at */
 	MISSING_KINDS,
 };
@@ -123,6 +125,7 @@ struct why_node {
 	/* WHY_WAITED for a device: the last request that ended it; device_ns 0: not known */
 	uint32_t dev;
 	uint64_t sector, queued_ns, device_ns;
+	bool several_devices;	       /* those of earlier requests differ from dev */
 	struct why_node *child, *next; /* after why__ask() the largest comes first */
 	void *entry;
 };
@@ -131,7 +134,8 @@ struct why;
 
 /* Does anything limit the CPU time of the cgroups of a process? */
 enum why_quota {
-	WHY_QUOTA_UNKNOWN, /* perhaps: a stack or a timer shows when it is used up */
+	WHY_QUOTA_UNKNOWN, /* perhaps: a stack shows when it is used up */
+	WHY_QUOTA_SHOWN,   /* a quota: a stack or a timer shows when it is used up */
 	WHY_QUOTA_NONE,	   /* no quota, or it has never been used up */
 	WHY_QUOTA_HIDDEN,  /* a quota, and, before 6.18, no stack shows it */
 };
@@ -229,6 +233,8 @@ const struct why_disk *why__disk(const struct why *w, uint32_t dev);
 bool why__lacks_interrupts(const struct why *w);
 /* Is it ksoftirqd, the kernel thread for softirqs that became too many? */
 bool why__is_softirqd(const struct why *w, uint32_t tid);
+/* Does it work for an io_uring? Its sender is then the owner; otherwise who woke the thread. */
+bool why__is_ring_worker(const struct why *w, uint32_t tid);
 /* The total time of WHY_UNKNOWN, ns. */
 uint64_t why__unknown_ns(const struct why *w);
 

@@ -29,6 +29,13 @@ static bool is_worker(const struct sched_task *t)
 	return false;
 }
 
+bool why__is_ring_worker(const struct why *w, uint32_t tid)
+{
+	const struct sched_task *t = sched_events__task(&w->events, tid);
+
+	return t && task_begins_with(t, IO_WORKER);
+}
+
 /* The task whose io_uring @t works for; 0: unknown */
 static uint32_t ring_owner(const struct why *w, const struct sched_task *t)
 {
@@ -74,7 +81,7 @@ uint32_t why_behalf__of(struct why *w, uint32_t tid, uint64_t time)
 {
 	const struct sched_task *t = sched_events__task(&w->events, tid);
 
-	if (t && task_begins_with(t, IO_WORKER))
+	if (why__is_ring_worker(w, tid))
 		return ring_owner(w, t);
 	return t && is_worker(t) ? last_waker(w, tid, time) : 0;
 }

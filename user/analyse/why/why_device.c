@@ -18,11 +18,13 @@
 #define BACK_MOST 500000     /* events */
 #define SAME_IRQ  1000000    /* ns, at most, from a completion to its wake-up */
 
-/* The latest request at a sector of the device */
+/* The latest request at a sector of the device. All flushes have sector 0. */
 struct device_request {
 	uint64_t sector;
 	uint64_t inserted, issued; /* ns; 0: not seen */
 	uint32_t inserted_by, issued_by;
+	uint32_t in_flight;
+	bool several;  /* of those in flight, events do not tell which is which */
 	bool requeued; /* it went back to the queue: its sender inserted it, or issued it then */
 	UT_hash_handle hh;
 };
@@ -37,6 +39,7 @@ struct device_past {
 	uint32_t first;	 /* event: earlier ones are not looked at */
 	uint32_t end;	 /* event: the completion that ended the wait */
 	bool cut;	 /* there are too many events to look at them all */
+	bool several;	 /* flushes; which was the own one is not known */
 	uint64_t before; /* ns: explained up to here */
 	uint64_t to;
 	size_t depth;
@@ -112,7 +115,8 @@ static uint32_t sender_wake(struct why *w, const struct device_request *r)
 /* Why the sender of a request is not known */
 static enum why_missing missing_request(const struct device_past *d)
 {
-	return d->cut ? MISSING_LIMIT : why__limit_or(d->w, MISSING_REQUEST);
+	return d->cut ? MISSING_LIMIT
+		      : why__limit_or(d->w, d->several ? MISSING_FLUSH : MISSING_REQUEST);
 }
 
 /* The request that ended the wait was not sent before @to. */
@@ -160,6 +164,9 @@ static int explain_served(struct device_past *d, const struct device_request *r,
 							      request_sent(r)) };
 	uint64_t begin = d->before, sent = request_sent(r);
 
+	/* the interval ends before its own request was issued */
+	if (r->issued > time && r->issued == d->own.issued)
+		return explain_before(d, begin, time);
 	/* a look that failed may have been for the task on whose behalf the sender works */
 	if (!r->issued || r->issued > time || why__limit_or(d->w, MISSING_NOTHING))
 		return why__add_unknown(d->w, d->n, d->tid, missing_request(d), begin, time);
@@ -184,6 +191,7 @@ static void request_issue(struct device_request *r, const struct sched_event *e)
 {
 	if (r->issued) /* a new request at this sector, which was not inserted */
 		r->inserted = 0;
+	r->several |= r->in_flight++ && !r->sector;
 	r->issued = e->time;
 	r->issued_by = e->tid;
 }
@@ -200,6 +208,14 @@ static void request_requeue(struct device_request *r, const struct sched_event *
 	}
 	r->issued = 0;
 	r->requeued = true;
+	r->in_flight -= r->in_flight > 0;
+}
+
+static void request_complete(struct device_request *r)
+{
+	r->requeued = false;
+	r->in_flight -= r->in_flight > 0;
+	r->several &= r->in_flight > 0;
 }
 
 static int request_feed(struct device_past *d, uint32_t i)
@@ -207,6 +223,7 @@ static int request_feed(struct device_past *d, uint32_t i)
 	const struct sched_event *e = &d->w->events.v[i];
 	struct device_request *r = request_at(d, e->value);
 	uint64_t time = i == d->end || e->time > d->to ? d->to : e->time;
+	bool several;
 	int err = 0;
 
 	if (!r)
@@ -220,11 +237,14 @@ static int request_feed(struct device_past *d, uint32_t i)
 	} else {
 		if (i != d->end && !e->prio)
 			return 0;
-		r->requeued = false;
+		several = r->several;
+		request_complete(r);
 		if (i != d->end && r->issued >= d->own.issued)
 			return 0;
 		if (time > d->before) {
-			err = explain_served(d, r, time);
+			err = several ? why__add_unknown(d->w, d->n, d->tid, MISSING_FLUSH,
+							 d->before, time)
+				      : explain_served(d, r, time);
 			d->before = time;
 		}
 	}
@@ -247,12 +267,13 @@ static void find_own_request(struct device_past *d, uint64_t from)
 	for (uint32_t i = d->end; i-- > d->first && why__may_look(d->w);) {
 		const struct sched_event *e = &v[i];
 
-		if (d->own.issued && d->own.inserted < from) /* when exactly does not matter */
-			return;
+		if (d->own.issued && d->own.inserted < from && v[d->end].value)
+			return; /* when exactly does not matter */
 		if (!is_of_request(e, d->dev) || e->value != v[d->end].value)
 			continue;
 		if (e->kind == SCHED_RQ_COMPLETE && !e->prio)
 			continue;
+		d->several |= e->kind == SCHED_RQ_COMPLETE && !d->own.issued && !e->value;
 		if (e->kind == SCHED_RQ_COMPLETE ||
 		    (e->kind == SCHED_RQ_REQUEUE && !d->own.issued) ||
 		    (e->kind == SCHED_RQ_INSERT && inserted))
@@ -260,8 +281,11 @@ static void find_own_request(struct device_past *d, uint64_t from)
 		if (e->kind != SCHED_RQ_ISSUE)
 			inserted = e->kind == SCHED_RQ_INSERT;
 		if (e->kind == SCHED_RQ_ISSUE) {
-			if (d->own.issued && !again)
+			if (d->own.issued && !again) {
+				d->several = true;
+				d->own.issued = 0;
 				return;
+			}
 			d->own.issued = d->own.issued ?: e->time;
 		}
 		again = e->kind == SCHED_RQ_REQUEUE || (again && e->kind != SCHED_RQ_ISSUE);
@@ -306,6 +330,7 @@ int why_device__explain(struct why *w, struct why_node *n, uint32_t tid, uint32_
 	d.end = request_end(w, wake);
 	if (d.end == NO_EVENT)
 		return why__add_unknown(w, n, tid, missing_request(&d), from, to);
+	n->several_devices |= n->dev && n->dev != e->v[d.end].arg;
 	n->dev = d.dev = e->v[d.end].arg;
 	n->sector = e->v[d.end].value;
 	n->queued_ns = n->device_ns = 0;

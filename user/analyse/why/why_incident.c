@@ -88,7 +88,7 @@ static enum why_quota quota_of(const json_t *trigger, const char *kernel)
 		return i ? WHY_QUOTA_NONE : WHY_QUOTA_UNKNOWN;
 	if (!kernel || sscanf(kernel, "%u.%u", &major, &minor) != 2)
 		return WHY_QUOTA_HIDDEN;
-	return major > 6 || (major == 6 && minor >= 18) ? WHY_QUOTA_UNKNOWN : WHY_QUOTA_HIDDEN;
+	return major > 6 || (major == 6 && minor >= 18) ? WHY_QUOTA_SHOWN : WHY_QUOTA_HIDDEN;
 }
 
 /* The owner of what the subject still waited for; for a process, its first thread. */

@@ -69,6 +69,8 @@ static int add_rank(struct buf *b, const struct why *w, uint32_t tid, int32_t of
 {
 	int err;
 
+	if (of_who == WHY_PRIO_UNKNOWN)
+		return 0;
 	if (of_who < 0)
 		return buf__add_str(b, " (deadline class)");
 	if (of_who < 100)
@@ -127,13 +129,18 @@ static int add_idle(struct buf *b, const struct why *w, const struct why_node *n
 				   : buf__add_str(b, "it may not run there"));
 }
 
-/* The task on whose behalf a kernel thread works */
-static int add_behalf(struct buf *b, const struct why *w, const struct why_key *k)
+/* Whom kernel thread @tid works for, or who woke it: it may do the work of others, too. */
+static int add_behalf(struct buf *b, const struct why *w, const struct why_key *k, uint32_t tid)
 {
 	char name[VERDICT_NAME];
 
-	return k->sender ? buf__printf(b, ", on behalf of %s", why_phrase__name(w, k->sender, name))
-			 : 0;
+	if (!k->sender)
+		return 0;
+	why_phrase__name(w, k->sender, name);
+	if (why__is_ring_worker(w, tid))
+		return buf__printf(b, ", on behalf of %s", name);
+	return tid == k->tid ? buf__printf(b, ", woken by %s", name)
+			     : buf__printf(b, ", which %s woke", name);
 }
 
 static int add_queued(struct buf *b, const struct why *w, const struct why_node *n)
@@ -144,7 +151,7 @@ static int add_queued(struct buf *b, const struct why *w, const struct why_node 
 	err = buf__printf(b, "waited for CPU %u behind %s", n->key.number,
 			  why_phrase__name(w, n->key.who, name))
 		      ?: add_rank(b, w, n->key.tid, n->key.prio, n->own_prio)
-		      ?: add_behalf(b, w, &n->key);
+		      ?: add_behalf(b, w, &n->key, n->key.who);
 	if (!err && n->softirq)
 		err = buf__printf(b, ", for softirq %s", softirq_name(n->softirq - 1));
 	return err ?: add_idle(b, w, n) ?: why_phrase__add_left(b, n);
@@ -167,10 +174,10 @@ static int add_ran(struct buf *b, const struct why *w, const struct why_node *n)
 	int err = buf__add_str(b, "computed");
 
 	if (err || !best->samples)
-		return err ?: add_behalf(b, w, &n->key);
+		return err ?: add_behalf(b, w, &n->key, n->key.tid);
 	return buf__add_str(b, ", mostly in ")
 		       ?: why_phrase__add_function(b, best)
-		       ?: add_behalf(b, w, &n->key);
+		       ?: add_behalf(b, w, &n->key, n->key.tid);
 }
 
 /* By a signal, or by its tracer */
@@ -214,6 +221,8 @@ static int add_request(struct buf *b, const struct why *w, const struct why_node
 
 	if (!n->dev)
 		return buf__add_str(b, ", until a request to a device completed");
+	if (n->several_devices)
+		return buf__add_str(b, ", until requests to several devices completed");
 	err = buf__add_str(b, ", until a request to device ")
 		      ?: add_device(b, w, n->dev)
 		      ?: buf__printf(b, " completed (sector %llu", (unsigned long long)n->sector);
@@ -268,7 +277,7 @@ static int add_served(struct buf *b, const struct why *w, const struct why_node 
 			   !k->who	      ? "a task that was not recorded"
 			   : k->who == k->tid ? "its own requests"
 					      : why_phrase__name(w, k->who, name))
-		       ?: add_behalf(b, w, k);
+		       ?: add_behalf(b, w, k, k->who);
 }
 
 /* " /system.slice/x": the cgroup that has reached limit @l. Nothing where that is unknown. */
@@ -309,6 +318,12 @@ static int add_reclaim(struct buf *b, const struct why *w, const struct why_key 
 		       ?: buf__add_str(b, " was at its limit (memory.max, memory.high)");
 }
 
+/* The kernel knows who took a file lock; a child may hold it now. */
+static const char *held_before(const struct why_key *k)
+{
+	return k->number == LOCK_FLOCK ? "took" : "held when the wait began";
+}
+
 /* The owner of the lock when the wait began. Of readers the kernel keeps only the last one. */
 static int add_owner(struct buf *b, const struct why *w, const struct why_key *k)
 {
@@ -321,7 +336,7 @@ static int add_owner(struct buf *b, const struct why *w, const struct why_key *k
 		return buf__printf(b, ", which %s was the last to take for reading", name);
 	if (k->context == WAKE_OWNER || k->sender == k->who) /* named below */
 		return 0;
-	return buf__printf(b, ", which %s held when the wait began", name);
+	return buf__printf(b, ", which %s %s", name, held_before(k));
 }
 
 /* Data came from the network; @peer: NULL: from where is unknown */
@@ -382,10 +397,11 @@ static int add_waited(struct buf *b, const struct why *w, const struct why_node 
 	case WAKE_NET:
 		return add_peer(b, why__peer_of(w, n));
 	case WAKE_OWNER:
-		return buf__printf(b, ", which %s holds", why_phrase__name(w, k->who, name));
+		return buf__printf(b, ", which %s %s", why_phrase__name(w, k->who, name),
+				   k->kind == WAIT_FILE_LOCK ? "took" : "holds");
 	case WAKE_OWNER_BEFORE:
-		return buf__printf(b, ", which %s held when the wait began",
-				   why_phrase__name(w, k->who, name));
+		return buf__printf(b, ", which %s %s", why_phrase__name(w, k->who, name),
+				   held_before(k));
 	case WAKE_SIGNAL:
 		return buf__printf(b, ", until a signal from %s ended the wait",
 				   why_phrase__name(w, k->who, name));
@@ -464,6 +480,6 @@ int why_phrase__add_resource(struct buf *b, const struct why *w, const struct wh
 	case WHY_HELD:
 		return add_device(b, w, n->key.number);
 	default:
-		return n->dev ? add_device(b, w, n->dev) : 0;
+		return n->dev && !n->several_devices ? add_device(b, w, n->dev) : 0;
 	}
 }

@@ -392,7 +392,8 @@ static int explain_refilled(struct why *w, struct why_node *parent, uint32_t tid
 
 /*
  * It was kept off a CPU that idled. That was no quota if none was refilled meanwhile. Otherwise it
- * was one if the task no longer waited beside an idle CPU once a quota was refilled. That its
+ * was one if the task has a quota, and no longer waited beside an idle CPU once a quota was
+ * refilled: without a quota that may be a coincidence. That its
  * cgroup has used up a quota at some time is no proof: a virtual CPU may also wake up late.
  */
 static int explain_kept_off(struct why *w, struct why_node *parent, uint32_t tid,
@@ -406,7 +407,10 @@ static int explain_kept_off(struct why *w, struct why_node *parent, uint32_t tid
 	case REFILL_SEEN:
 		if (idle_beside(w, tid, s, last) < WHY_LONG_NS &&
 		    !why__limit_or(w, MISSING_NOTHING))
-			return explain_refilled(w, parent, tid, s, first, last, from, to);
+			return explain_refilled(w, parent, tid, s,
+						why_quota__of(w, tid) == WHY_QUOTA_UNKNOWN ? s->from
+											   : first,
+						last, from, to);
 		break;
 	default:
 		break;

@@ -82,13 +82,15 @@ static size_t spinning_samples(struct why *w, const struct task_line *l, uint64_
 }
 
 /* The task that ran longest on @c, *ret_tid; returns its time, ns. */
-static uint64_t longest_on(const struct cpu_line *c, uint64_t from, uint64_t to, uint32_t *ret_tid)
+static uint64_t longest_on(struct why *w, const struct cpu_line *c, uint64_t from, uint64_t to,
+			   uint32_t *ret_tid)
 {
 	uint64_t best = 0, ns;
 
 	for (size_t i = cpu_line__at(c, from); i < c->n && c->v[i].from < to; i++) {
 		ns = 0;
-		for (size_t k = i; k < c->n && k - i < SPIN_RUNS && c->v[k].from < to; k++)
+		for (size_t k = i;
+		     k < c->n && k - i < SPIN_RUNS && c->v[k].from < to && why__may_look(w); k++)
 			if (c->v[k].tid == c->v[i].tid)
 				ns += (c->v[k].to < to ? c->v[k].to : to) -
 				      (c->v[k].from > from ? c->v[k].from : from);
@@ -106,21 +108,22 @@ static uint64_t longest_on(const struct cpu_line *c, uint64_t from, uint64_t to,
  * Find the owner: the only other task that ran all the time, as a waiter spins only while the owner
  * runs. 0: there is none, or several.
  */
-static uint32_t spin_owner(const struct why *w, uint32_t cpu, uint64_t from, uint64_t to)
+static uint32_t spin_owner(struct why *w, uint32_t cpu, uint64_t from, uint64_t to)
 {
-	uint32_t owner = 0, tid = 0;
+	uint32_t owner = 0;
 
-	for (uint32_t i = 0; i < w->timeline.n_cpus; i++) {
+	for (uint32_t i = 0; i < w->timeline.n_cpus && why__may_look(w); i++) {
 		const struct cpu_line *c = sched_timeline__cpu(&w->timeline, i);
+		uint32_t tid = 0;
 
 		if (!c || i == cpu ||
-		    longest_on(c, from, to, &tid) < (to - from) / 100 * SPIN_PERCENT || !tid)
+		    longest_on(w, c, from, to, &tid) < (to - from) / 100 * SPIN_PERCENT || !tid)
 			continue;
 		if (owner)
 			return 0;
 		owner = tid;
 	}
-	return owner;
+	return why__limit_or(w, MISSING_NOTHING) ? 0 : owner;
 }
 
 /* Add the times that it spun, as recorded, at most @most ns; *ret is the sum. */

@@ -297,7 +297,7 @@ static int set_wait(json_t *o, const struct why *w, const struct why_node *n)
 		err = set_member(o, "peer", json_text(peer, WHY_PEER));
 	if (!err && k->number)
 		err = set_lock(o, w, k);
-	if (!err && n->dev)
+	if (!err && n->dev && !n->several_devices)
 		err = set_member(o, "request", request_json(w, n));
 	return err;
 }
@@ -320,7 +320,9 @@ static int set_details(json_t *o, const struct why *w, const struct why_node *n)
 					  : 0);
 	case WHY_QUEUED:
 		return set_member(o, "behind", task_json(w, k->who)) ?:
-		       set_member(o, "prio", json_integer(k->prio)) ?:
+		       set_member(o, "prio",
+				  k->prio == WHY_PRIO_UNKNOWN ? json_null()
+							      : json_integer(k->prio)) ?:
 		       set_member(o, "cpu", json_integer(k->number)) ?:
 		       set_member(o, "idle_elsewhere_ns",
 				  json_integer(n->idle_ns > n->barred_ns ? n->idle_ns

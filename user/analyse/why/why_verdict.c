@@ -80,6 +80,10 @@ static const struct {
 			     SCHED_SIGNAL },
 	[MISSING_DEPTH] = { "depth", "the chain of wakeups is too long to follow",
 			    "ask about its last task with -i FILE --tid TID" },
+	[MISSING_FLUSH] = { "flush", "events do not tell its flush from others of that time",
+			    "see f/s and f_await of iostat -x" },
+	[MISSING_ENDED] = { "ended", "the task had ended",
+			    "ask about the time before with -i FILE --tid TID --to" },
 	[MISSING_LIMIT] = { "limit", "too many events for one question",
 			    "ask about a shorter time with -i FILE --tid TID --from --to" },
 };
@@ -140,10 +144,11 @@ const char *why_cause__word(enum why_cause c)
 struct queue_sum {
 	uint64_t ns; /* total */
 	size_t tasks;
+	bool several_cpus;
 	/* those with one name that took the most of it */
 	const struct why_node *most; /* the largest of them */
 	uint64_t alike_ns;
-	size_t alike;
+	bool several_alike;
 };
 
 static bool same_name(const struct why *w, uint32_t a, uint32_t b)
@@ -163,17 +168,45 @@ static struct queue_sum name_sum(const struct why *w, const struct why_node *mos
 		if (c->key.type != WHY_QUEUED || !same_name(w, c->key.who, most->key.who))
 			continue;
 		q.alike_ns += c->ns;
-		q.alike++;
+		q.several_alike |= c->key.who != most->key.who;
 	}
 	return q;
 }
 
 #define QUEUE_NAMES 32 /* of the largest tasks, that are compared */
 
-static struct queue_sum queue_sum(const struct why *w, const struct why_node *n)
+static int compare_queued(const void *a, const void *b)
 {
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The number of tasks: one may have several nodes, of different CPUs. 0: out of memory */
+static size_t n_queued_before(const struct why_node *n, size_t nodes)
+{
+	uint32_t *tids = calloc(nodes, sizeof(*tids));
+	size_t i = 0, tasks = 1;
+
+	if (!tids)
+		return 0;
+	for (const struct why_node *c = n->child; c; c = c->next)
+		if (c->key.type == WHY_QUEUED)
+			tids[i++] = c->key.who;
+	qsort(tids, nodes, sizeof(*tids), compare_queued);
+	for (i = 1; i < nodes; i++)
+		tasks += tids[i] != tids[i - 1];
+	free(tids);
+	return tasks;
+}
+
+/* 0 or -ENOMEM */
+static int queue_sum(const struct why *w, const struct why_node *n, struct queue_sum *ret)
+{
+	const struct why_node *first = NULL;
 	struct queue_sum q = { 0 };
-	size_t tasks = 0;
+	bool several_cpus = false;
+	size_t nodes = 0;
 	uint64_t ns = 0;
 
 	for (const struct why_node *c = n->child; c; c = c->next) {
@@ -181,15 +214,19 @@ static struct queue_sum queue_sum(const struct why *w, const struct why_node *n)
 
 		if (c->key.type != WHY_QUEUED)
 			continue;
+		first = first ?: c;
+		several_cpus |= c->key.number != first->key.number;
 		ns += c->ns;
-		if (tasks++ >= QUEUE_NAMES)
+		if (nodes++ >= QUEUE_NAMES)
 			continue;
 		of_name = name_sum(w, c);
 		q = of_name.alike_ns > q.alike_ns ? of_name : q;
 	}
 	q.ns = ns;
-	q.tasks = tasks;
-	return q;
+	q.several_cpus = several_cpus;
+	q.tasks = nodes ? n_queued_before(n, nodes) : 0;
+	*ret = q;
+	return nodes && !q.tasks ? -ENOMEM : 0;
 }
 
 /* Set what is known about the process of @t. */
@@ -235,6 +272,39 @@ static int add_verdict_link(struct why_verdict *v, const char *word)
 	return buf__printf(&v->chain, "%s%s", v->chain.len ? "<" : "", word);
 }
 
+/* "waited for CPU 1" */
+static int add_cpus(struct buf *b, const struct queue_sum *q)
+{
+	return q->several_cpus ? buf__add_str(b, "waited for several CPUs")
+			       : buf__printf(b, "waited for CPU %u", q->most->key.number);
+}
+
+static int add_queue_idle(struct buf *b, const struct why_node *n)
+{
+	if (n->idle_ns > n->ns / 2)
+		return buf__add_str(b, ", while another CPU was idle");
+	return n->barred_ns > n->ns / 2
+		       ? buf__add_str(b, ", while a CPU was idle where it may not run")
+		       : 0;
+}
+
+/* A task took most of the time. */
+static int end_behind_task(struct why_verdict *v, const struct why *w, const struct queue_sum *q,
+			   uint64_t ns, why_duration_fn duration)
+{
+	uint32_t who = q->most->key.who;
+	bool softirqs = why__is_softirqd(w, who);
+	char name[VERDICT_NAME];
+
+	set_culprit(v, w, softirqs ? CAUSE_INTERRUPT : CAUSE_CPU, who, ns);
+	if (add_verdict_link(v, softirqs ? "interrupt" : "cpu"))
+		return -ENOMEM;
+	if (!q->several_cpus || q->most->ns >= q->ns / 2)
+		return why_phrase__add(&v->text, w, q->most, duration);
+	return add_cpus(&v->text, q)
+		       ?: buf__printf(&v->text, " behind %s", why_phrase__name(w, who, name));
+}
+
 /* End the verdict at a wait for a CPU. 0 or -ENOMEM. */
 static int end_in_queue(struct why_verdict *v, const struct why *w, const struct queue_sum *q,
 			why_duration_fn duration)
@@ -243,29 +313,21 @@ static int end_in_queue(struct why_verdict *v, const struct why *w, const struct
 	char name[VERDICT_NAME], *slash;
 
 	v->end = most;
-	if (most->ns >= q->ns / 2) {
-		bool softirqs = why__is_softirqd(w, most->key.who);
-
-		set_culprit(v, w, softirqs ? CAUSE_INTERRUPT : CAUSE_CPU, most->key.who, most->ns);
-		return add_verdict_link(v, softirqs ? "interrupt" : "cpu")
-			       ?: why_phrase__add(&v->text, w, most, duration);
-	}
+	if (!q->several_alike && q->alike_ns >= q->ns / 2)
+		return end_behind_task(v, w, q, q->alike_ns, duration);
+	if (most->ns >= q->ns / 2)
+		return end_behind_task(v, w, q, most->ns, duration);
 	set_culprit(v, w, CAUSE_CPU_MANY, most->key.who, q->ns);
 	why_phrase__name(w, most->key.who, name);
 	slash = strrchr(name, '/');
-	if (q->alike > 1)
+	if (q->several_alike)
 		*slash = '\0';
 	return add_verdict_link(v, "cpu-many")
-		       ?: buf__printf(
-				  &v->text,
-				  "waited for CPU %u behind %zu tasks, %s %s with %d %% of that%s",
-				  most->key.number, q->tasks,
-				  q->alike > 1 ? "those named" : "the first of them", name,
-				  (int)(100 * (q->alike > 1 ? q->alike_ns : most->ns) / q->ns),
-				  most->idle_ns > most->ns / 2	 ? ", while another CPU was idle"
-				  : most->barred_ns > most->ns / 2 ? ", while a CPU was idle where "
-								     "it may not run"
-								   : "")
+		       ?: add_cpus(&v->text, q)
+		       ?: buf__printf(&v->text, " behind %zu tasks, %s %s with %d %% of that", q->tasks,
+				      q->several_alike ? "those named" : "the first of them", name,
+				      (int)(100 * q->alike_ns / q->ns))
+		       ?: add_queue_idle(&v->text, most)
 		       ?: why_phrase__add_left(&v->text, most);
 }
 
@@ -359,9 +421,11 @@ static int follow_longest(struct why_verdict *v, const struct why *w, const stru
 			  why_duration_fn duration)
 {
 	for (;;) {
-		struct queue_sum q = queue_sum(w, n);
 		const struct why_node *most = n->child;
+		struct queue_sum q;
 
+		if (queue_sum(w, n, &q))
+			return -ENOMEM;
 		if (q.ns && (!most || q.ns > (most->key.type == WHY_QUEUED ? 0 : most->ns)))
 			return end_in_queue(v, w, &q, duration);
 		if (add_verdict_link(v, link_word(most)) ||
