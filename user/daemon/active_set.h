@@ -96,19 +96,7 @@ uint64_t active_set__rule_sessions(const struct rule_conf *rule);
 
 struct active_set *active_set__ref(struct active_set *g);
 void active_set__unref(struct active_set *g);
-
-/*
- * A thread that frees active sets. Closing sessions is slow: the kernel waits some 10 ms for each
- * tracepoint event. Recording, freezing and commands must not wait for that.
- */
-struct reaper;
-
-int reaper__start(struct err *err, struct reaper **ret);
-/* Take over one reference of @g; NULL is legal. Never blocks for long, never fails. */
-void reaper__give(struct reaper *r, struct active_set *g);
-/* Wait until all active sets that were given are freed. */
-void reaper__wait(struct reaper *r);
-/* Frees the active sets that were given, then ends the thread. NULL is legal. */
-void reaper__free(struct reaper *r);
+/* Drop a reference unless it is the last one. False: it is the last, and still the caller's. */
+bool active_set__unref_unless_last(struct active_set *g);
 
 #endif

@@ -9,9 +9,10 @@
 #include <semaphore.h>
 
 #include "common/event_fd.h"
+#include "daemon/active_set.h"
 #include "daemon/incident_pool.h"
 #include "daemon/namer.h"
-#include "daemon/active_set.h"
+#include "daemon/reaper.h"
 #include "daemon/recorder.h"
 #include "daemon/state_reader.h"
 #include "dump/state/vitals.h"
