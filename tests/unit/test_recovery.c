@@ -18,6 +18,7 @@
 
 #include "common/cleanup.h"
 #include "dump/base/base_scan.h"
+#include "dump/base/removal_log.h"
 #include "dump/base/recovery.h"
 #include "perfdata/marker.h"
 #include "temp_tree.h"

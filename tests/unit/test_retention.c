@@ -17,6 +17,7 @@
 #include "common/cleanup.h"
 #include "dump/base/base_clock.h"
 #include "dump/base/base_scan.h"
+#include "dump/base/removal_log.h"
 #include "dump/base/disk_room.h"
 #include "dump/base/retention.h"
 #include "rules/units.h"

@@ -6,7 +6,7 @@
 #include "cmd/incident_list.h"
 #include "cmd/ls_causes.h"
 #include "common/log.h"
-#include "dump/base/base_scan.h"
+#include "dump/base/removal_log.h"
 #include "rules/units.h"
 
 /* Print "syscall:fsync 812ms > 50ms by postgres (1234)", or the reason of a dump by hand. */

@@ -7,7 +7,7 @@
  *	BASE/control                       socket for commands
  *	BASE/state.json                    state that outlives the daemon, see daemon/saved_state.h
  *	BASE/clock.json                    age of the base, see base_clock.h
- *	BASE/removed.json                  incidents that retention removed, see base_scan.h
+ *	BASE/removed.json                  incidents that retention removed, see removal_log.h
  *	BASE/output                        log of a daemon in the background
  *	BASE/incidents/TIME.json           manifests; also drafts and remains: base_scan.h
  *	BASE/session-NAME/perf.data.TIME   dumps

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * ---- the incidents on disk in a base ----
- *
- * They are listed by the names of files; no file is opened. An incident may have:
+ * The incidents on disk in a base, listed by the names of files; no file is opened. An incident may
+ * have:
  *
  *	incidents/TIME.json          its manifest: it is complete
  *	incidents/.draft-TIME.json   it is being written; or it was, when the recorder was killed
@@ -12,9 +11,6 @@
 #ifndef FRBPF_DUMP_BASE_BASE_SCAN_H
 #define FRBPF_DUMP_BASE_BASE_SCAN_H
 
-#include <jansson.h>
-
-#include "common/buf.h"
 #include "dump/base/base_dir.h"
 
 enum { BASE_MANIFEST = 1, BASE_DRAFT = 2, BASE_GONE = 4 };
@@ -52,30 +48,5 @@ void base_scan__free(struct base_scan *s);
  */
 int base_scan__remove(const struct base_scan *s, const struct base_incident *inc,
 		      uint64_t *ret_failed);
-
-/*
- * ---- the incidents that are gone ----
- *
- * BASE/removed.json: a line for each of the last incidents that retention removed, or that were cut
- * off before their first file. `ls` shows them. A line is {"incident", "base_ns", "removed": why,
- * "bytes", "trigger": the first one of the manifest, without its stacks}.
- */
-
-#define REMOVAL_LOG_FILE "removed.json"
-#define REMOVAL_LOG_MAX	 (256 << 10) /* bytes */
-
-/* Append the line for @manifest of incident @name; NULL: it could not be read. 0 or -ENOMEM. */
-int removal_log__add(struct buf *lines, const char *name, const json_t *manifest, const char *why,
-		     uint64_t bytes);
-/*
- * Add @lines to the file; the oldest lines make room. Call it before the incidents are removed. 0
- * or negative errno with a message in @err.
- */
-int removal_log__write(const struct base_dir *b, const struct buf *lines, struct err *err);
-/*
- * Read the lines of the base at @path: an array, the oldest first, owned by the caller. It is empty
- * if there are none.
- */
-json_t *removal_log__read(const char *path);
 
 #endif

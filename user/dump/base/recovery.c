@@ -11,6 +11,7 @@
 #include "common/dump_name.h"
 #include "common/json_text.h"
 #include "dump/base/base_scan.h"
+#include "dump/base/removal_log.h"
 #include "dump/base/manifest.h"
 #include "dump/base/recovery.h"
 #include "perfdata/marker.h"

@@ -3,7 +3,7 @@
  * Limits the disk space of dumps. An incident is its manifest and the files of its name in all
  * BASE/session-*. An incident without a manifest is being written: it is counted but not removed.
  * If it was cut off, the next start finishes or removes it, see recovery.h. Before
- * base_scan__remove() removes an incident, the removal log gets its line: base_scan.h.
+ * base_scan__remove() removes an incident, the removal log gets its line: removal_log.h.
  *
  * Incidents without files are removed first. Then follow repeats of the same rule and subject, and
  * those that are not the newest of their rule. Within each kind the oldest goes first, by
