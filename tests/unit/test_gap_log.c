@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "dump/rings/freeze.h"
+#include "dump/rings/gap_log.h"
 
 static void check(const struct gap_log *g, uint64_t time, uint64_t paused, uint64_t resumed)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "dump/rings/horizon.h"
+#include "dump/rings/ring_laps.h"
 
 #define SIZE 4096
 

@@ -9,6 +9,7 @@
 #include "dump/base/base_dir.h"
 #include "dump/base/disk_room.h"
 #include "dump/rings/freeze.h"
+#include "dump/rings/gap_log.h"
 #include "dump/rings/horizon.h"
 #include "dump/incident/incident.h"
 #include "perfdata/writer.h"

@@ -2,13 +2,10 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "common/cleanup.h"
 #include "common/clock.h"
 #include "dump/rings/horizon.h"
-#include "dump/rings/ring_image.h"
-#include "perfdata/record.h"
+#include "dump/rings/ring_laps.h"
 
 /* A record that is written while a head is read may be this much older than its position says. */
 #define IN_FLIGHT_NS 1000000000ULL
@@ -119,62 +116,4 @@ uint64_t horizon__measure(struct horizon *h)
 	}
 	pthread_mutex_unlock(&h->lock);
 	return earliest > IN_FLIGHT_NS ? earliest - IN_FLIGHT_NS : 0;
-}
-
-static void drop_oldest(struct ring_laps *l)
-{
-	memmove(&l->notes[0], &l->notes[1], --l->n * sizeof(l->notes[0]));
-}
-
-uint64_t ring_laps__note(struct ring_laps *l, uint64_t now, uint64_t written, size_t size)
-{
-	while (l->n && written - l->notes[0].written >= size) {
-		l->from = l->notes[0].time;
-		drop_oldest(l);
-	}
-	/*
-	 * There is room: notes are at least a quarter of a ring apart, and the oldest is less than
-	 * a ring old.
-	 */
-	if (!l->n || written - l->notes[l->n - 1].written >= size / (RING_LAPS_NOTES - 1)) {
-		l->notes[l->n].time = now;
-		l->notes[l->n++].written = written;
-	}
-	return l->from;
-}
-
-static int measure_ring(const struct session *s, const struct ring *ring, uint8_t *scratch,
-			struct coverage *ret)
-{
-	uint64_t head = ring__head(ring);
-	_cleanup_free_ const struct perf_event_header **v = NULL;
-	struct ring_image img;
-	size_t n, torn;
-
-	ring_image__copy(scratch, ring__data(ring), ring->size, head);
-	img = ring_image__make(scratch, ring->size, head, ring__head(ring));
-	if (ring_image__records(&img, &v, &n, &torn))
-		return -ENOMEM;
-	ret->bytes = ring_image__filled(head, ring->size);
-	ret->since = s->started;
-	if (img.wrapped || torn)
-		ret->since = n ? record__time(v[0]) : now_ns();
-	return 0;
-}
-
-int coverage__measure(const struct session *s, struct coverage *ret)
-{
-	_cleanup_free_ uint8_t *scratch = NULL;
-	int err = 0;
-
-	if (!s->n_cpus || s->plain)
-		return 0;
-	scratch = malloc(s->cpus[0].ring.size); /* the rings of a session are of one size */
-	if (!scratch)
-		return -ENOMEM;
-	for (size_t c = 0; !err && c < s->n_cpus; c++) {
-		ret[c].cpu = s->cpus[c].cpu;
-		err = measure_ring(s, &s->cpus[c].ring, scratch, &ret[c]);
-	}
-	return err;
 }

@@ -31,40 +31,4 @@ void horizon__each_session(struct horizon *h, void (*fn)(struct session *s, void
  */
 uint64_t horizon__measure(struct horizon *h);
 
-/*
- * Estimates how far back an overwritable ring reaches, only from notes of the bytes ever written to
- * it. What was there before a note is gone once a whole ring was written since. The result is a
- * lower bound, too old by at most about a quarter of the ring and one interval between notes. Pure;
- * { 0 } is a ring of which nothing is known.
- */
-#define RING_LAPS_NOTES 5 /* N notes divide a ring into N - 1 parts */
-
-struct ring_laps {
-	uint64_t from; /* ns: nothing older is in the ring; 0: unknown */
-	struct {
-		uint64_t time, written;
-	} notes[RING_LAPS_NOTES]; /* the oldest first */
-	size_t n;
-};
-
-/*
- * Note that @written bytes were ever written to the ring of @size bytes at @now, ns. Returns the
- * time, ns, of the oldest records that the ring can have; 0: it may have all that were ever
- * written.
- */
-uint64_t ring_laps__note(struct ring_laps *l, uint64_t now, uint64_t written, size_t size);
-
-/* How far back a session's rings reach now, as time. */
-struct coverage {
-	int cpu;
-	uint64_t since; /* ns: the ring has everything from here on */
-	uint64_t bytes; /* in use */
-};
-
-/*
- * Measure every ring of @s, without pausing it; @ret has one entry per CPU. Reads all memory of the
- * rings, so call it only when a user asks. 0 or -ENOMEM.
- */
-int coverage__measure(const struct session *s, struct coverage *ret);
-
 #endif
