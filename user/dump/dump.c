@@ -6,7 +6,8 @@
 #include "common/dump_name.h"
 #include "dump/base/manifest.h"
 #include "dump/dump.h"
-#include "dump/file_parts.h"
+#include "dump/file_events.h"
+#include "dump/file_features.h"
 #include "dump/incident/stack_frames.h"
 #include "dump/window/window.h"
 

@@ -9,7 +9,8 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "dump/file_parts.h"
+#include "dump/file_events.h"
+#include "dump/file_features.h"
 #include "dump/plain_file.h"
 #include "dump/window/markers.h"
 #include "dump/window/page_set.h"

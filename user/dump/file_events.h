@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a file of a session has beside its records.
- *
- * ---- attributes: the events of the session, the markers, and the side band ----
+ * The attributes of a session's file: the events of the session, the markers, and the side band.
  */
-#ifndef FRBPF_DUMP_FILE_PARTS_H
-#define FRBPF_DUMP_FILE_PARTS_H
+#ifndef FRBPF_DUMP_FILE_EVENTS_H
+#define FRBPF_DUMP_FILE_EVENTS_H
 
-#include "dump/dump.h"
+#include <stdint.h>
+
 #include "perfdata/writer.h"
 #include "record/session.h"
-#include "record/words.h"
 
 #define FILE_EVENTS_FED	  4			/* events whose samples a BPF program writes */
 #define FILE_EVENTS_EXTRA (FILE_EVENTS_FED + 5) /* off CPU, trigger, begin, gap, side band */
@@ -39,24 +37,5 @@ struct file_tracking {
 int file_events__list(struct file_events *f, const struct session *s,
 		      const struct file_tracking *tracking, bool gaps);
 void file_events__free(struct file_events *f);
-
-/* ---- feature sections ---- */
-
-struct file_features {		    /* { 0 } is legal to free */
-	struct perfdata_features f; /* the caller sets the times of samples, and of the clocks */
-	/* private; owned */
-	struct perfdata_build_id *ids;
-	struct perfdata_blob *progs, *btfs;
-	const char **cmdline;
-	struct words words;
-};
-
-/*
- * Make the features of a file of @s, with the build ids and BPF programs of @slice. They borrow
- * from all arguments. 0 or -ENOMEM; call file_features__free() in both cases.
- */
-int file_features__make(struct file_features *ff, const struct dump_env *env,
-			const struct session *s, const struct sideband_slice *slice);
-void file_features__free(struct file_features *ff);
 
 #endif
