@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The command in a session's line, after the options.
- */
+/* The command in a session's line, after the options. */
 #ifndef FRBPF_DAEMON_SESSION_COMMAND_H
 #define FRBPF_DAEMON_SESSION_COMMAND_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The attributes of a session's file: the events of the session, the markers, and the side band.
- */
+/* The attributes of a session's file: the events of the session, the markers, and the side band. */
 #ifndef FRBPF_DUMP_FILE_EVENTS_H
 #define FRBPF_DUMP_FILE_EVENTS_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The feature sections of a session's file.
- */
+/* The feature sections of a session's file. */
 #ifndef FRBPF_DUMP_FILE_FEATURES_H
 #define FRBPF_DUMP_FILE_FEATURES_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * How far back the rings of a session reach now, measured when a user asks.
- */
+/* How far back the rings of a session reach now, measured when a user asks. */
 #ifndef FRBPF_DUMP_RINGS_COVERAGE_H
 #define FRBPF_DUMP_RINGS_COVERAGE_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The last pauses of one CPU's ring, which explain LOST records in it.
- */
+/* The last pauses of one CPU's ring, which explain LOST records in it. */
 #ifndef FRBPF_DUMP_RINGS_GAP_LOG_H
 #define FRBPF_DUMP_RINGS_GAP_LOG_H
 

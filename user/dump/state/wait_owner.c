@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <inttypes.h>
 #include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,26 +11,10 @@
 #include "common/json_text.h"
 #include "common/proc_file.h"
 #include "common/rights.h"
+#include "dump/state/task_call.h"
 #include "dump/state/wait_owner.h"
 
-#define STATUS_MAX 8192 /* bytes */
-
-bool task_call__read(struct examiner *e, pid_t tid, int dir, struct task_call *ret)
-{
-	char text[256];
-	struct proc_stat s;
-	ssize_t n = -1;
-
-	if (e)
-		n = examiner__read_task(e, tid, EXAMINE_TASK_SYSCALL, 0, text, sizeof(text) - 1);
-	if (n <= 0 || proc_file__stat(dir, &s)) /* once it has ended the tid may be another's */
-		return false;
-	text[n] = '\0';
-	return sscanf(text, "%ld %" SCNx64 " %" SCNx64, &ret->number, &ret->args[0],
-		      &ret->args[1]) == 3 &&
-	       ret->number >= 0;
-}
-
+#define STATUS_MAX    8192 /* bytes */
 #define LOCKS_MAX     (4 << 20)
 #define FUTEX_PI_LONG 13 /* FUTEX_LOCK_PI2, since 5.14 */
 

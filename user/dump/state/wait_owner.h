@@ -9,23 +9,9 @@
 #define FRBPF_DUMP_STATE_WAIT_OWNER_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "examine/examiner.h"
-
-/* The system call that a task is blocked in */
-struct task_call {
-	long number;
-	uint64_t args[2]; /* the first of them */
-};
-
-/*
- * Read the call of task @tid, whose /proc/TID is @dir. @e reads it, since a task in exec can block
- * the reader. False: the task runs, is not in a call, or has ended; or @e is NULL.
- */
-bool task_call__read(struct examiner *e, pid_t tid, int dir, struct task_call *ret);
 
 /*
  * Get the owner for the task @tid, whose /proc/TID is @dir: {"what", "tid" (not for file locks),
