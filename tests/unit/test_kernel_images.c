@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "perfdata/record.h"
-#include "sideband/kernel_maps.h"
+#include "sideband/kernel_images.h"
 
 #include "kernel_map_name.h"
 

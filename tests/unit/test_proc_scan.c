@@ -18,7 +18,7 @@
 #include "common/clock.h"
 #include "perfdata/record.h"
 #include "sideband/cgroup_scan.h"
-#include "sideband/kernel_maps.h"
+#include "sideband/kernel_modules.h"
 #include "sideband/proc_scan.h"
 
 /* "comm/tid " and "start-end pgoff name\n" of a process, from the model. */

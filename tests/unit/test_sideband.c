@@ -22,7 +22,7 @@
 
 #include "common/clock.h"
 #include "perfdata/record.h"
-#include "sideband/map_build_id.h"
+#include "sideband/build_id_probe.h"
 #include "sideband/sideband.h"
 #include "sideband/sideband_ring.h"
 

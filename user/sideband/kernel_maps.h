@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Finds the kernel's text, its modules and the code that it made at run time. The kernel writes no
- * records of code that existed before the recording.
+ * Maps of the kernel's text and of its modules. The kernel writes no records of code that existed
+ * before the recording: kernel_images.h and kernel_modules.h find it.
  */
 #ifndef FRBPF_SIDEBAND_KERNEL_MAPS_H
 #define FRBPF_SIDEBAND_KERNEL_MAPS_H
 
-#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/buf.h"
 #include "perfdata/build_id.h"
-#include "symbols/kernel_state.h"
 
 struct kernel_map {
 	uint64_t start, len, pgoff; /* bytes; the kernel's is start: readers undo KASLR with it */
@@ -31,46 +29,5 @@ void kernel_maps__free(struct kernel_maps *k);
 
 /* Append all maps to @out, as MMAP records at @time (ns). 0 or -ENOMEM. */
 int kernel_maps__emit(const struct kernel_maps *k, uint64_t time, struct buf *out);
-
-/*
- * ---- kernel images ----
- *
- * Only /proc/kallsyms tells where the kernel's text is, and where the code is that it made at run
- * time: BPF trampolines, dispatchers and struct_ops functions, ftrace trampolines, kprobe pages.
- * (bpf_info.h reads BPF programs.) KSYMBOL records exist only for code made later. kallsyms has no
- * sizes.
- */
-
-/*
- * Add the symbols in @path (NULL: /proc/kallsyms) to @k, and the kernel's text to @text, unless
- * that is NULL. A symbol's length is one page, or less if the next one is nearer. Adds nothing if
- * there is no such file, or addresses are hidden (kernel.kptr_restrict). 0 or -ENOMEM.
- */
-int kernel_images__read(const char *path, struct kernel_state *k, struct kernel_maps *text);
-
-/*
- * ---- modules ----
- *
- * The list is read on each request, but parsed only if it has changed. Windows may reach back to an
- * unloaded module, so a module is kept until another one takes its name or addresses. Locks itself.
- * Life: init, current as often as needed, free.
- */
-
-struct kernel_modules {
-	pthread_mutex_t lock;
-	const char *list; /* "/proc/modules"; borrowed */
-	char root[128];	  /* directory of the modules' files: /lib/modules/RELEASE */
-	struct buf text;  /* the list that was parsed last */
-	struct kernel_maps maps;
-};
-
-/* @list is borrowed; @list and @root NULL: those of the running kernel. */
-void kernel_modules__init(struct kernel_modules *m, const char *list, const char *root);
-/*
- * Add a copy of the modules to @ret, which the caller frees. Adds none if there are no modules, or
- * addresses are hidden. 0 or -ENOMEM.
- */
-int kernel_modules__current(struct kernel_modules *m, struct kernel_maps *ret);
-void kernel_modules__free(struct kernel_modules *m);
 
 #endif

@@ -2,8 +2,7 @@
 /*
  * Finds build ids of mapped files for which the kernel gave none. The examiner's processes read
  * each file through a process that maps it, so other mount namespaces and deleted files are no
- * obstacle. Results are cached by device, inode and path. Locks itself. Also finds out whether the
- * kernel may be asked for build ids.
+ * obstacle. Results are cached by device, inode and path. Locks itself.
  */
 #ifndef FRBPF_SIDEBAND_MAP_BUILD_ID_H
 #define FRBPF_SIDEBAND_MAP_BUILD_ID_H
@@ -30,19 +29,5 @@ bool map_build_ids__find(struct map_build_ids *c, uint32_t pid, uint64_t start, 
 
 /* No requests follow for now: end the examiner's processes for build ids. */
 void map_build_ids__rest(struct map_build_ids *c);
-
-/*
- * Does this kernel put build ids into the MMAP2 records of only those events that ask for them
- * (attr.build_id)? The probe opens events on the calling thread. False also if that is not
- * allowed, or if this program has no build id to test with.
- *
- * Before upstream b9d1fdc6f4ac ("perf: Replace perf_event_header__init_id with full header init",
- * in 6.12.113), perf_event_mmap_output() sets PERF_RECORD_MISC_MMAP_BUILD_ID in a header that
- * events share, and never clears it. Events opened before the one that asks then get MMAP2 records
- * that claim a build id but hold none. `perf record` aborts on such records. So the probe maps a
- * file readable, not executable. This thread may have inherited events (`perf record -- frbpf
- * load`); of these, only those of `perf record -d` see such maps.
- */
-bool build_id_probe__is_clean(void);
 
 #endif

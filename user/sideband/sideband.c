@@ -11,9 +11,9 @@
 #include "common/clock.h"
 #include "common/event_fd.h"
 #include "common/realtime.h"
+#include "sideband/build_id_probe.h"
 #include "sideband/cgroup_scan.h"
-#include "sideband/kernel_maps.h"
-#include "sideband/map_build_id.h"
+#include "sideband/kernel_images.h"
 #include "sideband/proc_scan.h"
 #include "sideband/sideband_core.h"
 

@@ -10,8 +10,8 @@
 #include <sys/epoll.h>
 
 #include "perfdata/record.h"
-#include "sideband/bpf_info.h"
-#include "sideband/kernel_maps.h"
+#include "sideband/bpf_store.h"
+#include "sideband/kernel_modules.h"
 #include "sideband/map_build_id.h"
 #include "sideband/sideband.h"
 #include "sideband/sideband_log.h"

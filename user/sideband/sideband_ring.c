@@ -177,7 +177,7 @@ static size_t record_real_size(const struct perf_event_header *h)
 
 /*
  * Remove from a record what other events left in it: surplus size, and the build id bit (see
- * map_build_id.h). A changed record is a copy in @bounce.
+ * build_id_probe.h). A changed record is a copy in @bounce.
  */
 static const struct perf_event_header *
 mended_record(const struct sideband_ring *r, const struct perf_event_header *h, char *bounce)

@@ -28,7 +28,7 @@ struct sideband_ring {
 
 /*
  * Set the attributes of a side-band event. It wakes when a quarter of @ring_bytes is used.
- * @build_id: MMAP2 records have build ids; see map_build_id.h for when that is safe.
+ * @build_id: MMAP2 records have build ids; see build_id_probe.h for when that is safe.
  */
 void sideband_ring__init_attr(struct perf_event_attr *attr, size_t ring_bytes, bool build_id);
 
