@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "cmd/tune.h"
+#include "cmd/tune_ladder.h"
 #include "rules/units.h"
 
 #define DAY (86400 * NSEC_PER_SEC)

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cmd/tune.h"
+#include "cmd/tune_source.h"
 #include "common/cleanup.h"
 #include "rules/ruleset.h"
 

@@ -8,7 +8,8 @@
 
 #include "cmd/cmd.h"
 #include "cmd/live.h"
-#include "cmd/tune.h"
+#include "cmd/tune_ladder.h"
+#include "cmd/tune_source.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "daemon/rule_binding.h"

@@ -17,6 +17,7 @@
 #include "examine/probe/probe_reader.h"
 #include "record/privilege.h"
 #include "rules/units.h"
+#include "run/app_place.h"
 #include "run/findings.h"
 #include "run/hot_stacks.h"
 #include "run/output_dir.h"

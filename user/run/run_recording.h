@@ -9,7 +9,7 @@
 #define FRBPF_RUN_RUN_RECORDING_H
 
 #include "dump/base/base_dir.h"
-#include "run/output_dir.h"
+#include "run/app_place.h"
 #include "run/outcome.h"
 #include "run/run_rules.h"
 #include "run/run_target.h"

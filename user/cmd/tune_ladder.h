@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What `frbpf tune` measures of a source, the ladder of thresholds that it tries, and its choice of
- * one for a number of incidents a day.
+ * The ladder of thresholds that `frbpf tune` tries, and its choice of one for a number of incidents
+ * a day.
  */
-#ifndef FRBPF_CMD_TUNE_H
-#define FRBPF_CMD_TUNE_H
+#ifndef FRBPF_CMD_TUNE_LADDER_H
+#define FRBPF_CMD_TUNE_LADDER_H
 
 #include <stddef.h>
 #include <stdint.h>
-
-#include "rules/when.h"
 
 /* 10us, 20us, 30us, 50us, 70us, 100us ... 70s: round numbers, five per decade */
 #define TUNE_STEPS 35
@@ -48,29 +46,5 @@ enum tune_how tune_ladder__find_share(const struct tune_step *steps, uint64_t ns
 
 /* How long to measure, ns, so that a rate of @per_day occurs three times on average. */
 uint64_t tune_ladder__enough(uint64_t per_day);
-
-/* ---- the source, and the rule that is made of it ---- */
-
-/* Why it cannot be measured, for a message; NULL: it can. @has_if: there is a condition. */
-const char *tune_source__refusal(const struct when *when, bool has_if);
-
-/*
- * Turn @when into the source to measure: a threshold that follows the workload becomes a fixed one.
- * A pending event is measured when it ends, since it was pending until then.
- */
-void tune_source__prepare(struct when *when);
-
-/* The threshold of step @i (below TUNE_STEPS): ns; for a share of time, the sum in its window. */
-uint64_t tune_source__step(const struct when *when, size_t i);
-
-/* The length of the source in @text, a `when` that may end with a threshold. */
-size_t tune_source__length(const char *text);
-
-/*
- * Format the `when` of a rule on the source in @text with the threshold @ns, that of a step if it
- * is a share of time. Returns @buf.
- */
-const char *tune_source__line(const struct when *when, const char *text, uint64_t ns, char *buf,
-			      size_t size);
 
 #endif
