@@ -19,7 +19,7 @@ static inline uint64_t compare_trigger(struct incident *inc, struct dump_result 
 	assert_int_equal(page_set__init(&pages, session), 0);
 	assert_int_equal(timeline__add_buffer(&t, records->data, records->len), 0);
 	assert_int_equal(timeline__sort(&t), 0);
-	moves__free(res->moves);
+	task_moves__free(res->moves);
 	res->moves = NULL;
 	inc->triggers[0].contradicted = 0;
 	inc->triggers[0].compared = COMPARED_NOT_RECORDED;

@@ -94,7 +94,7 @@ static int teardown(void **state)
 	struct scene *s = *state;
 
 	buf__free(&s->records);
-	moves__free(s->res->moves);
+	task_moves__free(s->res->moves);
 	free(s->inc);
 	free(s);
 	return 0;

@@ -239,7 +239,7 @@ static size_t count_feeds(const struct ruleset *rs, const struct plan *plan)
 	size_t n = 0;
 
 	for (size_t i = 0; i < rs->n_sessions; i++)
-		n += session_feed__wanted(plan->sessions[i].events);
+		n += session_feed__count(plan->sessions[i].events);
 	return n;
 }
 

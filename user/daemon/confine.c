@@ -22,7 +22,7 @@ int confine__calls(void)
 
 /* ---- files ---- */
 
-static int writers = -1; /* fd of their Landlock domain; never closed: threads may start late */
+static int writers_domain = -1; /* fd of Landlock; never closed: threads may start late */
 
 int confine__set_base(int base)
 {
@@ -30,13 +30,13 @@ int confine__set_base(int base)
 
 	if (domain < 0)
 		return domain == -ENOSYS ? 0 : domain;
-	writers = domain;
+	writers_domain = domain;
 	return 0;
 }
 
 void confine__writer(void)
 {
-	int err = writers < 0 ? 0 : landlock__enter(writers);
+	int err = writers_domain < 0 ? 0 : landlock__enter(writers_domain);
 
 	if (err)
 		log_error("cannot limit where a thread writes (Landlock): %s", strerror(-err));

@@ -61,7 +61,7 @@ void incident_pool__free(struct incident_pool *p)
 		drop_states(p->v[i]);
 		for (size_t k = 0; k < INCIDENT_SESSIONS_MAX; k++) {
 			free(p->v[i]->results[k].cpus);
-			moves__free(p->v[i]->results[k].moves);
+			task_moves__free(p->v[i]->results[k].moves);
 		}
 		pthread_mutex_destroy(&p->v[i]->name_lock);
 		free(p->v[i]);

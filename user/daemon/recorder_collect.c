@@ -79,7 +79,7 @@ static void let_incident_go(struct recorder *r, struct incident *inc)
 	}
 	for (size_t i = 0; i < INCIDENT_SESSIONS_MAX; i++) {
 		free(remains[i].cpus);
-		moves__free(remains[i].moves);
+		task_moves__free(remains[i].moves);
 	}
 	reaper__give(r->reaper, g);
 }

@@ -22,7 +22,7 @@ static const struct {
 	[MARKER_INTERRUPT] = { FEED_INTERRUPT, "the time of interrupts" },
 };
 
-size_t session_feed__wanted(const struct event_list *events)
+size_t session_feed__count(const struct event_list *events)
 {
 	enum marker_kind kind;
 	size_t n = events ? events->off_cpu.wanted + events->off_cpu.sampled : 0;
@@ -203,7 +203,7 @@ int session_feed__open(struct session *s, const struct record_target *target, st
 	int code;
 
 	/* a program cannot write into the event of a task */
-	if (!off_cpu && (!session_feed__wanted(s->events) || s->target.kind != RECORD_ALL))
+	if (!off_cpu && (!session_feed__count(s->events) || s->target.kind != RECORD_ALL))
 		return 0;
 	code = feed__new(&f);
 	if (code)

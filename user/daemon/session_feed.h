@@ -9,8 +9,8 @@
 #include "detect/feed/feed.h"
 #include "record/session.h"
 
-/* Number of such bpf-output events; @events may be NULL. */
-size_t session_feed__wanted(const struct event_list *events);
+/* Number of such events of both kinds; @events may be NULL. */
+size_t session_feed__count(const struct event_list *events);
 
 /*
  * Begin to write into @s, also on CPUs that come later. @target: that of @s, with its tasks. A

@@ -268,7 +268,7 @@ static void *helper_main(void *arg)
 			continue;
 		}
 		/* in parts, because the drainer needs the lock meanwhile */
-		if (sideband_core__outlived(sb)) {
+		if (sideband_core__may_fold_oldest(sb)) {
 			sideband_core__fold_oldest(sb);
 			sideband__unlock(sb);
 			sideband__lock(sb);

@@ -157,7 +157,7 @@ void sideband_core__fold_to_limit(struct sideband *sb)
 		pthread_cond_signal(&sb->helper_wake);
 }
 
-bool sideband_core__outlived(const struct sideband *sb)
+bool sideband_core__may_fold_oldest(const struct sideband *sb)
 {
 	return sb->scanned && !sb->pins && sideband_log__n_chunks(sb->log) > 1 &&
 	       sideband_log__oldest_chunk_end(sb->log) < sb->fold_before;
@@ -176,7 +176,7 @@ void sideband_core__follow(struct sideband *sb)
 	pthread_mutex_unlock(&sb->follow_lock);
 	sideband__lock(sb);
 	sb->fold_before = before;
-	if (sideband_core__outlived(sb))
+	if (sideband_core__may_fold_oldest(sb))
 		pthread_cond_signal(&sb->helper_wake);
 	sideband__unlock(sb);
 }

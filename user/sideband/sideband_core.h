@@ -115,7 +115,7 @@ void sideband_core__fold_to_limit(struct sideband *sb);
 /* Update fold_before, once per follow_interval. For the drainer; not under the lock. */
 void sideband_core__follow(struct sideband *sb);
 /* Is the oldest part of the log no longer needed, and may it be folded now? Under the lock. */
-bool sideband_core__outlived(const struct sideband *sb);
+bool sideband_core__may_fold_oldest(const struct sideband *sb);
 /* Fold that part, at most a few hundred KiB. Under the lock. */
 void sideband_core__fold_oldest(struct sideband *sb);
 

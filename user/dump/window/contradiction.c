@@ -232,9 +232,9 @@ static int note_moves(const struct sighting *g, struct task_moves **moves)
 	int err;
 
 	if (g->event == WAKEUP)
-		return moves__add_wakeup(moves, g->woken, g->time);
-	err = moves__add_out(moves, g->prev, g->tid, g->state & SLEEP_STATES, g->time);
-	return err ?: moves__add_in(moves, g->next, g->time);
+		return task_moves__add_wakeup(moves, g->woken, g->time);
+	err = task_moves__add_out(moves, g->prev, g->tid, g->state & SLEEP_STATES, g->time);
+	return err ?: task_moves__add_in(moves, g->next, g->time);
 }
 
 static int list_moves(const struct sched_ids *ids, struct page_set *pages, const struct timeline *t,
@@ -304,7 +304,7 @@ static void suspect__judge_moves(struct suspect *s, const struct dump_result *re
 {
 	struct last_moves m;
 
-	if (!moves__last(res->moves, s->it->t.subject.tid, &m))
+	if (!task_moves__last(res->moves, s->it->t.subject.tid, &m))
 		return;
 	if (time_in_wait(s, m.before_out) && time_in_wait(s, m.out))
 		incident_trigger__contradict(s->it, m.out);

@@ -34,8 +34,8 @@ static struct task_moves *task_moves__get(struct task_moves **moves, uint64_t nu
 	return m;
 }
 
-int moves__add_out(struct task_moves **moves, uint64_t number, uint32_t tid, bool sleeps,
-		   uint64_t time)
+int task_moves__add_out(struct task_moves **moves, uint64_t number, uint32_t tid, bool sleeps,
+			uint64_t time)
 {
 	struct task_moves *m = number ? task_moves__get(moves, number) : NULL;
 
@@ -49,7 +49,7 @@ int moves__add_out(struct task_moves **moves, uint64_t number, uint32_t tid, boo
 	return 0;
 }
 
-int moves__add_in(struct task_moves **moves, uint64_t number, uint64_t time)
+int task_moves__add_in(struct task_moves **moves, uint64_t number, uint64_t time)
 {
 	struct task_moves *m = number ? task_moves__get(moves, number) : NULL;
 
@@ -60,7 +60,7 @@ int moves__add_in(struct task_moves **moves, uint64_t number, uint64_t time)
 	return 0;
 }
 
-int moves__add_wakeup(struct task_moves **moves, uint64_t number, uint64_t time)
+int task_moves__add_wakeup(struct task_moves **moves, uint64_t number, uint64_t time)
 {
 	struct task_moves *m = number ? task_moves__get(moves, number) : NULL;
 
@@ -74,7 +74,7 @@ int moves__add_wakeup(struct task_moves **moves, uint64_t number, uint64_t time)
 	return 0;
 }
 
-bool moves__last(const struct task_moves *moves, uint32_t tid, struct last_moves *ret)
+bool task_moves__last(const struct task_moves *moves, uint32_t tid, struct last_moves *ret)
 {
 	for (const struct task_moves *m = moves; m; m = m->hh.next) {
 		if (m->tid == tid) {
@@ -85,7 +85,7 @@ bool moves__last(const struct task_moves *moves, uint32_t tid, struct last_moves
 	return false;
 }
 
-void moves__free(struct task_moves *moves)
+void task_moves__free(struct task_moves *moves)
 {
 	struct task_moves *m, *next;
 

@@ -22,15 +22,15 @@ struct last_moves {
  * Note that a task was switched out. @number: its number in events, 0 for the idle task, which is
  * left out; @tid: in the sample. @sleeps: it goes to sleep. @time: ns. 0 or -ENOMEM.
  */
-int moves__add_out(struct task_moves **moves, uint64_t number, uint32_t tid, bool sleeps,
-		   uint64_t time);
+int task_moves__add_out(struct task_moves **moves, uint64_t number, uint32_t tid, bool sleeps,
+			uint64_t time);
 /* The same when it was switched in, and when it was woken. */
-int moves__add_in(struct task_moves **moves, uint64_t number, uint64_t time);
-int moves__add_wakeup(struct task_moves **moves, uint64_t number, uint64_t time);
+int task_moves__add_in(struct task_moves **moves, uint64_t number, uint64_t time);
+int task_moves__add_wakeup(struct task_moves **moves, uint64_t number, uint64_t time);
 
 /* Get the switches of thread @tid. False: it was not switched out. */
-bool moves__last(const struct task_moves *moves, uint32_t tid, struct last_moves *ret);
+bool task_moves__last(const struct task_moves *moves, uint32_t tid, struct last_moves *ret);
 
-void moves__free(struct task_moves *moves);
+void task_moves__free(struct task_moves *moves);
 
 #endif
