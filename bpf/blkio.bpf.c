@@ -22,6 +22,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "look.bpf.h"
+#include "match_lock.bpf.h"
 #include "own_data.bpf.h"
 #include "subject.bpf.h"
 
@@ -183,7 +184,7 @@ static __always_inline void check_request(struct request *rq, const struct fligh
 					  __u32 bytes, __u32 bank, __u64 now, __u64 value)
 {
 	struct measured s = { .now = now, .value = value, .bank = bank };
-	__u64 *busy = scratch_take(&unmeasured);
+	__u64 *busy = match_lock_take(&unmeasured);
 	struct match *m;
 
 	if (!busy)
@@ -198,7 +199,7 @@ static __always_inline void check_request(struct request *rq, const struct fligh
 		m->val[MATCH_SUBJECT][FRBPF_BLKIO_DEV][0] = request_dev(rq);
 		rules_run_saved(m, &p->subject, &p->cgroups);
 	}
-	scratch_give(busy);
+	match_lock_give(busy);
 }
 
 /* The kernel may have read the clock for a request slightly later than we did. */

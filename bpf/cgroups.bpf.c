@@ -35,7 +35,7 @@ struct {
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct frbpf_cgroup_path);
-} scratch SEC(".maps");
+} path_room SEC(".maps");
 
 /* Find the entry for the id of the cgroup (v2) at @path; NULL: no rule names it. */
 static __always_inline __u64 *id_of(struct cgroup *cgrp, const char *path)
@@ -45,7 +45,7 @@ static __always_inline __u64 *id_of(struct cgroup *cgrp, const char *path)
 
 	if (BPF_CORE_READ(cgrp, root, hierarchy_id)) /* v1 */
 		return NULL;
-	key = bpf_map_lookup_elem(&scratch, &zero);
+	key = bpf_map_lookup_elem(&path_room, &zero);
 	if (!key)
 		return NULL;
 	__builtin_memset(key, 0, sizeof(*key));

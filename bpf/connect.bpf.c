@@ -22,6 +22,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "match_lock.bpf.h"
 #include "subject.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -124,7 +125,7 @@ static __always_inline void match_connect(struct match *m, const struct connect 
 static __always_inline void check_connect(const struct connect *c, struct measured *s,
 					  enum frbpf_connect_result result)
 {
-	__u64 *busy = scratch_take(&dropped);
+	__u64 *busy = match_lock_take(&dropped);
 	struct match *m;
 
 	if (!busy)
@@ -135,7 +136,7 @@ static __always_inline void check_connect(const struct connect *c, struct measur
 		match_connect(m, c, result);
 		rules_run_saved(m, &c->subject, &c->cgroups);
 	}
-	scratch_give(busy);
+	match_lock_give(busy);
 }
 
 static __always_inline void end_connect(const struct connect *c, const struct sock *sk,

@@ -224,6 +224,6 @@ struct {
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct match);
-} scratch SEC(".maps");
+} match_room SEC(".maps");
 
 #endif

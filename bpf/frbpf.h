@@ -270,7 +270,7 @@ struct frbpf_key {
 };
 
 /* The value that a cooldown began with. A value `escalate` times as large breaks the cooldown. */
-struct frbpf_bar {
+struct frbpf_cooldown_start {
 	__u64 of; /* last_fired of its cooldown; another number: `value` is not valid */
 	__u64 value;
 };
@@ -278,7 +278,7 @@ struct frbpf_bar {
 struct frbpf_cooling {
 	__u64 last_fired;
 	__u64 until; /* the entry is unused from then on, and may be deleted */
-	struct frbpf_bar bar;
+	struct frbpf_cooldown_start cooldown_start;
 };
 
 /*
@@ -343,9 +343,11 @@ struct frbpf_rule {
 	__u8 pad[5];
 	__u32 slot; /* index of its struct frbpf_rule_state */
 	__u32 n_nodes;
-	__u32 flags;	/* FRBPF_RULE_* */
-	__u32 escalate; /* hundredths: see struct frbpf_bar; 0: no value breaks the cooldown */
-	__u64 keys[FRBPF_KEY_WORDS]; /* bitmap of the calls it watches; without keys: bit 0 */
+	__u32 flags; /* FRBPF_RULE_* */
+	/* hundredths: see struct frbpf_cooldown_start; 0: no value breaks the cooldown */
+	__u32 escalate;
+	/* bitmap of the calls it watches; without keys: bit 0 */
+	__u64 watched_keys[FRBPF_KEY_WORDS];
 	__u64 errnos[FRBPF_ERRNO_WORDS];
 	struct frbpf_node nodes[FRBPF_MAX_NODES];
 };
@@ -415,7 +417,7 @@ struct frbpf_rule_state {
 	struct frbpf_suppressed
 		since_last; /* since the last trigger; but its `count` is the total at that time */
 	__u64 since_last_busy; /* lock: a CPU writes since_last */
-	struct frbpf_bar bar;
+	struct frbpf_cooldown_start cooldown_start;
 	__u64 cooling; /* the last jiffy in which a program found that the cooldown lasts */
 	__u64 heard;   /* ABSENT: time of the last match, or when the rule came into force */
 	__u64 silent;  /* ABSENT: `heard` of the last silence that fired or was suppressed */
@@ -429,7 +431,7 @@ struct frbpf_rule_state {
 	__u64 last_value; /* the last one that was not 0 */
 	__u64 max_value;
 	__u64 sum;	 /* of all values */
-	__u64 keys;	 /* number of entries of `per` that were created */
+	__u64 keys_made; /* number of entries of `per` that were created */
 	__u64 wake_keys; /* after this many the daemon is woken to delete some; 0: no keys */
 	/* Histogram: bucket i counts matches with values of at least 2^i ns. The first one, which
 	 * includes matches without a value, is calculated as the rest of `matched`. */
@@ -633,9 +635,9 @@ struct frbpf_bank {
 	__u64 min_silence; /* of ABSENT rules; ~0: there are none */
 	__u64 min_pending; /* thresholds of PENDING rules; ~0 and 0: there are none */
 	__u64 max_pending;
-	__u64 keys[FRBPF_KEY_WORDS];	  /* union of the keys of its rules */
-	__u64 fail_keys[FRBPF_KEY_WORDS]; /* of FAILS rules */
-	__u64 path_keys[FRBPF_KEY_WORDS]; /* of PENDING rules that look at the path of a call */
+	__u64 watched_keys[FRBPF_KEY_WORDS]; /* union of the keys of its rules */
+	__u64 fail_keys[FRBPF_KEY_WORDS];    /* of FAILS rules */
+	__u64 path_keys[FRBPF_KEY_WORDS];    /* of PENDING rules that look at the path of a call */
 	struct frbpf_prefilter prefilter;
 };
 

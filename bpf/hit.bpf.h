@@ -339,10 +339,11 @@ __noinline int subject_fields(__u64 addr, struct match *m)
 		val[FRBPF_FIELD_PPID][0] = (__u32)BPF_CORE_READ(parent, tgid);
 	} else {
 		val[FRBPF_FIELD_PID][0] =
-			pid_in_daemon_ns((__u64)BPF_CORE_READ(leader, thread_pid));
-		val[FRBPF_FIELD_TID][0] = pid_in_daemon_ns((__u64)BPF_CORE_READ(task, thread_pid));
+			pid_in_daemon_pidns((__u64)BPF_CORE_READ(leader, thread_pid));
+		val[FRBPF_FIELD_TID][0] =
+			pid_in_daemon_pidns((__u64)BPF_CORE_READ(task, thread_pid));
 		val[FRBPF_FIELD_PPID][0] =
-			pid_in_daemon_ns((__u64)BPF_CORE_READ(parent, group_leader, thread_pid));
+			pid_in_daemon_pidns((__u64)BPF_CORE_READ(parent, group_leader, thread_pid));
 	}
 	val[FRBPF_FIELD_UID][0] = BPF_CORE_READ(task, real_cred, euid.val);
 	val[FRBPF_FIELD_PRIO][0] = (__s64)BPF_CORE_READ(task, prio);

@@ -46,7 +46,7 @@ SEC("raw_tp")
 int inject(void *ctx)
 {
 	__u32 zero = 0, bank = rules_bank();
-	struct match *m = bpf_map_lookup_elem(&scratch, &zero);
+	struct match *m = bpf_map_lookup_elem(&match_room, &zero);
 
 	if (!m || event.key >= FRBPF_KEY_MAX)
 		return 0;

@@ -140,11 +140,11 @@ static __always_inline void match_measured(struct match *m, const struct measure
 	m->file_at = 0;
 }
 
-/* Begin a match in `scratch`. Never NULL, but the verifier does not know that. */
+/* Begin a match in `match_room`. Never NULL, but the verifier does not know that. */
 static __always_inline struct match *match_new(const struct measured *s)
 {
 	__u32 zero = 0;
-	struct match *m = bpf_map_lookup_elem(&scratch, &zero);
+	struct match *m = bpf_map_lookup_elem(&match_room, &zero);
 
 	if (m)
 		match_measured(m, s);

@@ -27,7 +27,7 @@ static __always_inline void part_note(const struct frbpf_rule *rule, struct frbp
  * Does a match with the outcome @cause count for rules that this one is a part of? It does if only
  * the cooldown or the caps of the part suppressed it.
  */
-static __always_inline bool is_part(__u32 cause)
+static __always_inline bool match_counts_as_part(__u32 cause)
 {
 	return cause != FRBPF_CAUSE_SELF && cause != FRBPF_CAUSE_COUNT && cause != FRBPF_CAUSE_KEYS;
 }

@@ -87,7 +87,7 @@ static __always_inline void key_of(const struct frbpf_rule *rule, const struct f
 /* Count a new key. Wakes the daemon once per wake_keys, a quarter of the room. */
 static __always_inline void key_made(const struct frbpf_rule *rule, struct frbpf_rule_state *st)
 {
-	__u64 n = __sync_fetch_and_add(&st->keys, 1) + 1;
+	__u64 n = __sync_fetch_and_add(&st->keys_made, 1) + 1;
 	__u32 slot = rule->slot;
 
 	if (st->wake_keys && n % st->wake_keys == 0)
@@ -202,7 +202,7 @@ static __always_inline __u32 cause_against(const struct frbpf_rule *rule,
 struct cooldown {
 	struct frbpf_key key;
 	void *map; /* cooldowns of the rule by key; NULL: it has no keys */
-	struct frbpf_bar *bar;
+	struct frbpf_cooldown_start *start;
 	bool broken;	   /* it lasts, but the value breaks it */
 	__u64 *last_fired; /* NULL: none yet */
 	__u64 last;	   /* *last_fired when it was read */
@@ -213,24 +213,26 @@ static __always_inline bool cooldown_lasts(const struct frbpf_rule *rule, __u64 
 	return rule->cooldown.window && last && (__s64)(now - last) < (__s64)rule->cooldown.window;
 }
 
-/* Does @value break the cooldown that began at @last? See struct frbpf_bar. */
+/* Does @value break the cooldown that began at @last? See struct frbpf_cooldown_start. */
 static __always_inline bool value_escalates(const struct frbpf_rule *rule,
-					    const struct frbpf_bar *bar, __u64 last, __u64 value)
+					    const struct frbpf_cooldown_start *start, __u64 last,
+					    __u64 value)
 {
 	__u64 limit;
 
-	if (!rule->escalate || *(volatile __u64 *)&bar->of != last)
+	if (!rule->escalate || *(volatile __u64 *)&start->of != last)
 		return false;
-	limit = *(volatile __u64 *)&bar->value;
+	limit = *(volatile __u64 *)&start->value;
 	limit = limit >> 48 ? limit / 100 * rule->escalate : limit * rule->escalate / 100;
 	return limit && value >= limit;
 }
 
-static __always_inline void bar_set(struct frbpf_bar *bar, __u64 of, __u64 value)
+static __always_inline void cooldown_start_set(struct frbpf_cooldown_start *start, __u64 of,
+					       __u64 value)
 {
-	bar->value = value;
+	start->value = value;
 	barrier();
-	bar->of = of;
+	start->of = of;
 }
 
 static __always_inline bool is_cooling(const struct frbpf_rule *rule, struct frbpf_rule_state *st,
@@ -241,7 +243,7 @@ static __always_inline bool is_cooling(const struct frbpf_rule *rule, struct frb
 
 	if (rule->cooldown.per == FRBPF_PER_RULE) {
 		c->last_fired = &st->last_fired;
-		c->bar = &st->bar;
+		c->start = &st->cooldown_start;
 	} else {
 		key_of(rule, &rule->cooldown, m, &c->key);
 		c->map = bpf_map_lookup_elem(&cooling, &slot);
@@ -249,13 +251,13 @@ static __always_inline bool is_cooling(const struct frbpf_rule *rule, struct frb
 			of_key = bpf_map_lookup_elem(c->map, &c->key);
 		if (of_key) {
 			c->last_fired = &of_key->last_fired;
-			c->bar = &of_key->bar;
+			c->start = &of_key->cooldown_start;
 		}
 	}
 	c->last = c->last_fired ? *(volatile __u64 *)c->last_fired : 0;
 	if (!cooldown_lasts(rule, c->last, m->now))
 		return false;
-	c->broken = c->bar && value_escalates(rule, c->bar, c->last, m->value);
+	c->broken = c->start && value_escalates(rule, c->start, c->last, m->value);
 	return !c->broken;
 }
 
@@ -289,8 +291,8 @@ static __always_inline enum frbpf_cause cooldown_begin(const struct frbpf_rule *
 		return FRBPF_CAUSE_COOLDOWN;
 	if (rule->cooldown.per != FRBPF_PER_RULE)
 		c->last_fired[1] = fresh.until;
-	if (c->bar)
-		bar_set(c->bar, m->now, m->value);
+	if (c->start)
+		cooldown_start_set(c->start, m->now, m->value);
 	return FRBPF_CAUSE_NONE;
 }
 

@@ -160,7 +160,8 @@ static __always_inline bool is_known_to_cool(const struct frbpf_rule *rule,
 					     const struct match *m)
 {
 	return *(volatile const __u64 *)&st->cooling == bpf_jiffies64() &&
-	       !value_escalates(rule, &st->bar, *(volatile const __u64 *)&st->last_fired, m->value);
+	       !value_escalates(rule, &st->cooldown_start, *(volatile const __u64 *)&st->last_fired,
+				m->value);
 }
 
 /* The condition of the rule holds: fire or suppress. Returns the cause; FRBPF_CAUSE_NONE: fired. */
@@ -265,7 +266,7 @@ static __always_inline int rule_matches(const struct frbpf_rule *rule, struct fr
 		m->counted = m->learnt = idx + 1;
 		return RUN_ASK_TASKS;
 	}
-	if (rule->flags & FRBPF_RULE_PART && is_part(cause))
+	if (rule->flags & FRBPF_RULE_PART && match_counts_as_part(cause))
 		part_note(rule, st, m);
 	if (cause_is_reported(cause) && !m->lacks_tasks)
 		suppressed_note(st, m);
@@ -315,7 +316,7 @@ __noinline int rule_run(__u32 idx, struct match *m)
 	if (reached != REACHED)
 		return reached == REACHED_BY_NONE ? RUN_END : RUN_NEXT;
 	if (!rule_is_about(rule, m) || (m->waits && rule_ignores_waits(rule)) ||
-	    !key_in(rule->keys, m->key))
+	    !key_in(rule->watched_keys, m->key))
 		return RUN_NEXT;
 	holds = nodes_hold(rule, m);
 	if (holds == HOLDS_NOT)

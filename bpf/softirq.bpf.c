@@ -37,7 +37,7 @@ int BPF_PROG(si_entry, unsigned int vec)
 	struct vector_run *run;
 	__u32 zero = 0;
 
-	if (vec >= FRBPF_SOFTIRQ_VECS || !key_in(control.bank[rules_bank()].keys, vec))
+	if (vec >= FRBPF_SOFTIRQ_VECS || !key_in(control.bank[rules_bank()].watched_keys, vec))
 		return 0;
 	run = bpf_map_lookup_elem(&runs, &zero);
 	if (!run)

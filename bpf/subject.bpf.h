@@ -121,35 +121,4 @@ static __always_inline void rules_run_saved_pending(struct match *m, const struc
 	rules_run(m);
 }
 
-/* Does a program on this CPU use `scratch`? Before 6.2 an interrupt may run it a second time. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} scratch_users SEC(".maps");
-
-/* Take `scratch` for this program. NULL: it is in use, which is counted in @missed. */
-static __always_inline __u64 *scratch_take(__u64 *missed)
-{
-	__u32 zero = 0;
-	__u64 *busy = bpf_map_lookup_elem(&scratch_users, &zero);
-
-	if (busy && *busy) {
-		__sync_fetch_and_add(missed, 1);
-		return NULL;
-	}
-	if (busy)
-		*busy = 1;
-	barrier();
-	return busy;
-}
-
-/* Give it back: @busy is from scratch_take(). */
-static __always_inline void scratch_give(__u64 *busy)
-{
-	barrier();
-	*busy = 0;
-}
-
 #endif

@@ -90,7 +90,7 @@ const volatile __u64 reading[FRBPF_KEY_WORDS];
 static __always_inline bool is_watched(__u32 bank, long nr)
 {
 	/* the unsigned comparison also excludes -1: no call, or one that a tracer cancelled */
-	return (unsigned long)nr < FRBPF_KEY_MAX && key_in(control.bank[bank].keys, nr);
+	return (unsigned long)nr < FRBPF_KEY_MAX && key_in(control.bank[bank].watched_keys, nr);
 }
 
 /* Is this a restart of the call by the kernel? restart_syscall has no address of its own. */
@@ -179,7 +179,7 @@ int BPF_PROG(sc_enter, struct pt_regs *regs, long nr)
 }
 
 /* Is this the end of the call that began, not of one whose entry was missed? False is counted. */
-static __always_inline bool call_seen(const struct call *call, struct pt_regs *regs, long ret)
+static __always_inline bool is_same_call(const struct call *call, struct pt_regs *regs, long ret)
 {
 	if (call->ip == syscall_ip(regs) && call->sp == syscall_sp(regs))
 		return true;
@@ -407,7 +407,7 @@ int BPF_PROG(sc_exit, struct pt_regs *regs, long ret)
 	}
 	begin = call->begin;
 	call->begin = 0;
-	if (!call_seen(call, regs, ret))
+	if (!is_same_call(call, regs, ret))
 		return 0;
 	check_call(task, regs, call->nr, ret, begin, now);
 	return 0;
@@ -501,7 +501,7 @@ int BPF_PROG(sc_signal, int sig, struct kernel_siginfo *info, struct k_sigaction
 	begin = call->begin;
 	call->begin = 0;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	if (call_seen(call, regs, -EINTR))
+	if (is_same_call(call, regs, -EINTR))
 		check_call(task, regs, call->nr, -EINTR, begin, call->left);
 	return 0;
 }

@@ -35,7 +35,7 @@ static __always_inline struct upid *pid_at_level(struct pid *pid, __u32 level)
 }
 
 /* The number of the struct pid at @addr in the pid namespace of the daemon; 0: outside of it. */
-__noinline __u32 pid_in_daemon_ns(__u64 addr)
+__noinline __u32 pid_in_daemon_pidns(__u64 addr)
 {
 	struct pid *pid = (struct pid *)addr;
 	unsigned int level, inum, i;
@@ -73,7 +73,7 @@ static __always_inline __u64 task_ppid(struct task_struct *task)
 
 	if (daemon_pidns == PID_NS_INIT_INUM)
 		return (__u32)BPF_CORE_READ(parent, tgid);
-	return pid_in_daemon_ns((__u64)BPF_CORE_READ(parent, group_leader, thread_pid));
+	return pid_in_daemon_pidns((__u64)BPF_CORE_READ(parent, group_leader, thread_pid));
 }
 
 /* Ids of the cgroup (v2) of a task and of those above, by level, from the root; then 0. */
@@ -124,8 +124,8 @@ static __always_inline void task_pids(struct task_struct *task, __u64 *ret_pid, 
 		*ret_tid = (__u32)task->pid;
 		return;
 	}
-	*ret_pid = pid_in_daemon_ns((__u64)BPF_CORE_READ(task, group_leader, thread_pid));
-	*ret_tid = pid_in_daemon_ns((__u64)BPF_CORE_READ(task, thread_pid));
+	*ret_pid = pid_in_daemon_pidns((__u64)BPF_CORE_READ(task, group_leader, thread_pid));
+	*ret_tid = pid_in_daemon_pidns((__u64)BPF_CORE_READ(task, thread_pid));
 }
 
 /*

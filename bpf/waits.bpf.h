@@ -107,7 +107,7 @@ int waits_look(struct bpf_iter__task *ctx)
  * wait_lasts() at the end of a wait whose value matters. False is counted in `not_seen`. The task
  * does not run yet, not even at the switch to it.
  */
-static __always_inline bool wait_seen(const struct wait *wait, struct task_struct *task)
+static __always_inline bool is_same_wait(const struct wait *wait, struct task_struct *task)
 {
 	if (!task_is_on_cpu(task) && wait_lasts(wait, task))
 		return true;
@@ -130,7 +130,7 @@ static __always_inline struct match *wait_end(struct wait *wait, struct task_str
 	wait->begin = 0;
 	if ((__s64)(now - begin) <= 0 || rules_below(bank, now - begin))
 		return NULL;
-	if (!wait_seen(wait, task))
+	if (!is_same_wait(wait, task))
 		return NULL;
 	s = (struct measured){ .now = now, .value = now - begin, .bank = bank };
 	m = match_begin(&s, task);

@@ -18,7 +18,7 @@ no_nouns+='|too|try|two|up|wanted|whole|why|with|write'
 both='
 node_holds: user/rules evaluates conditions as the engine does
 prefix_holds: the same
-is_part: user/trial decides as the engine does
+match_counts_as_part: user/trial decides as the engine does
 share_add: the same
 share_get: the same
 share_lap: the same

@@ -373,7 +373,7 @@ static void test_used_again(void **state)
 /* One rule that matches everything, written to the maps of the object itself. */
 static void set_rule(struct connect_bpf *skel)
 {
-	struct frbpf_rule rule = { .flags = FRBPF_RULE_QUIET, .keys[0] = 1 };
+	struct frbpf_rule rule = { .flags = FRBPF_RULE_QUIET, .watched_keys[0] = 1 };
 	uint32_t zero = 0;
 
 	assert_int_equal(bpf_map_update_elem(bpf_map__fd(skel->maps.rules), &zero, &rule, BPF_ANY),

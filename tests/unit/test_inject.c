@@ -149,7 +149,7 @@ static void test_escalation(void **state)
 			assert_int_equal(b.last.flags,
 					 events[i].escalated ? FRBPF_TRIGGER_ESCALATED : 0);
 		}
-		/* the first of another process, which has a bar of its own */
+		/* the first of another process, which has a start value of its own */
 		e.process[0] = 2;
 		e.value = 30 * MS;
 		assert_int_equal(fire(&b, &e), 1);

@@ -42,7 +42,7 @@ static void test_empty(void **state)
 	assert_int_equal(t->bank.n_rules, 0);
 	assert_true(t->bank.min_threshold == UINT64_MAX);
 	for (int i = 0; i < FRBPF_KEY_WORDS; i++)
-		assert_true(t->bank.keys[i] == 0);
+		assert_true(t->bank.watched_keys[i] == 0);
 	free(t);
 }
 
@@ -59,15 +59,15 @@ static void test_sorted_by_threshold(void **state)
 	assert_int_equal(rule_table__build(&runqlat, rules, 5, slots, NULL, NULL, t), 0);
 	assert_int_equal(t->bank.n_rules, 4);
 	assert_int_equal(t->bank.min_threshold, 100);
-	assert_int_equal(t->bank.keys[0], 1); /* a source without keys */
-	assert_int_equal(t->rules[0].id, 3);  /* before 5, as in the file */
+	assert_int_equal(t->bank.watched_keys[0], 1); /* a source without keys */
+	assert_int_equal(t->rules[0].id, 3);	      /* before 5, as in the file */
 	assert_int_equal(t->rules[1].id, 5);
 	assert_int_equal(t->rules[2].id, 4);
 	assert_int_equal(t->rules[3].id, 1);
 	assert_int_equal(t->rules[0].slot, 12);
 	assert_int_equal(t->rules[3].slot, 10);
 	assert_int_equal(t->rules[3].cooldown.window, 7);
-	assert_int_equal(t->rules[0].keys[0], 1);
+	assert_int_equal(t->rules[0].watched_keys[0], 1);
 	free(t);
 }
 
@@ -87,10 +87,10 @@ static void test_keys_are_united(void **state)
 	assert_int_equal(rule_table__build(&syscalls, rules, 3, slots, NULL, NULL, t), 0);
 	assert_int_equal(t->bank.n_rules, 2);
 	assert_int_equal(t->bank.min_threshold, 20);
-	assert_true(t->bank.keys[0] == 1ULL << 35);
-	assert_true(t->bank.keys[3] == 1ULL << 38);
-	assert_true(t->bank.keys[7] == 0);
-	assert_true(t->rules[0].keys[3] == 1ULL << 38 && t->rules[0].keys[0] == 0);
+	assert_true(t->bank.watched_keys[0] == 1ULL << 35);
+	assert_true(t->bank.watched_keys[3] == 1ULL << 38);
+	assert_true(t->bank.watched_keys[7] == 0);
+	assert_true(t->rules[0].watched_keys[3] == 1ULL << 38 && t->rules[0].watched_keys[0] == 0);
 	free(t);
 }
 

@@ -32,7 +32,7 @@ static struct saved_state make(void)
 	assert_true(k.rules && k.cooling);
 	k.rules[0] = (struct saved_rule){ .id = 0xfedcba9876543210,
 					  .last_fired = 490 * S,
-					  .bar = 21000000 };
+					  .start_value = 21000000 };
 	dump_limiter__note(&k.rules[0].dumps, 480 * S);
 	dump_limiter__note(&k.rules[0].dumps, 490 * S);
 	k.rules[1] = (struct saved_rule){ .id = 7 };
@@ -98,12 +98,12 @@ static void test_other_boot(void **state)
 	/* so it may begin at -65 + 75 */
 	assert_int_equal(dump_limiter__free_at(&log, &(struct rate){ .n = 1, .window = 75 * S }),
 			 10 * S);
-	assert_int_equal(got.rules[0].bar, 21000000);
+	assert_int_equal(got.rules[0].start_value, 21000000);
 	/* nothing is left of processes */
 	assert_int_equal(got.n_cooling, 1);
 	assert_int_equal(got.cooling[0].key.per, FRBPF_PER_FIELD);
-	assert_int_equal(got.cooling[0].value.bar.of, got.cooling[0].value.last_fired);
-	assert_int_equal(got.cooling[0].value.bar.value, 5000);
+	assert_int_equal(got.cooling[0].value.cooldown_start.of, got.cooling[0].value.last_fired);
+	assert_int_equal(got.cooling[0].value.cooldown_start.value, 5000);
 	assert_int_equal(got.cooling[0].value.until - got.cooling[0].value.last_fired, 240 * S);
 	saved_state__free(&got);
 }
@@ -122,9 +122,9 @@ static void test_without_bars(void **state)
 
 	assert_int_equal(saved_state__parse(text, strlen(text), &first, &k, &err), 0);
 	assert_int_equal(k.rules[0].last_fired, 9);
-	assert_int_equal(k.rules[0].bar, 0);
-	assert_int_equal(k.cooling[0].value.bar.of, 0);
-	assert_int_equal(k.cooling[0].value.bar.value, 0);
+	assert_int_equal(k.rules[0].start_value, 0);
+	assert_int_equal(k.cooling[0].value.cooldown_start.of, 0);
+	assert_int_equal(k.cooling[0].value.cooldown_start.value, 0);
 	saved_state__free(&k);
 }
 

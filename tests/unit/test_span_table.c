@@ -120,7 +120,7 @@ static void hit_each(const struct bpf_program *prog, uint64_t first, uint32_t n)
 /* One rule that matches everything. */
 static void set_rule(struct span_bpf *skel)
 {
-	struct frbpf_rule every = { .flags = FRBPF_RULE_QUIET, .keys = { 1 } };
+	struct frbpf_rule every = { .flags = FRBPF_RULE_QUIET, .watched_keys = { 1 } };
 	uint32_t zero = 0;
 
 	skel->bss->control.bank[0].min_threshold = 0;

@@ -48,9 +48,9 @@ static json_t *json_dumps_begun(const struct dump_limiter *log)
 	return list;
 }
 
-static json_t *json_bar(uint64_t bar)
+static json_t *json_start_value(uint64_t start_value)
 {
-	return json_integer(bar < INT64_MAX ? (json_int_t)bar : INT64_MAX);
+	return json_integer(start_value < INT64_MAX ? (json_int_t)start_value : INT64_MAX);
 }
 
 static json_t *json_saved_rules(const struct saved_state *k)
@@ -58,11 +58,11 @@ static json_t *json_saved_rules(const struct saved_state *k)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < k->n_rules; i++)
-		json_array_append_new(list, json_pack("{s:o, s:I, s:o, s:o}", "id",
-						      json_hex(k->rules[i].id), "last_fired",
-						      (json_int_t)k->rules[i].last_fired, "bar",
-						      json_bar(k->rules[i].bar), "dumps",
-						      json_dumps_begun(&k->rules[i].dumps)));
+		json_array_append_new(
+			list, json_pack("{s:o, s:I, s:o, s:o}", "id", json_hex(k->rules[i].id),
+					"last_fired", (json_int_t)k->rules[i].last_fired, "bar",
+					json_start_value(k->rules[i].start_value), "dumps",
+					json_dumps_begun(&k->rules[i].dumps)));
 	return list;
 }
 
@@ -72,15 +72,17 @@ static json_t *json_cooling(const struct saved_state *k)
 
 	for (size_t i = 0; i < k->n_cooling; i++) {
 		const struct past_cooling *c = &k->cooling[i];
-		uint64_t bar = past__bar(&c->value.bar, c->value.last_fired);
+		uint64_t start_value =
+			past__start_value(&c->value.cooldown_start, c->value.last_fired);
 
-		json_array_append_new(
-			list, json_pack("{s:o, s:i, s:i, s:[o, o], s:I, s:I, s:o}", "rule",
-					json_hex(c->key.rule_id), "per", (int)c->key.per, "field",
-					(int)c->key.field, "key", json_hex(c->key.val[0]),
-					json_hex(c->key.val[1]), "last_fired",
-					(json_int_t)c->value.last_fired, "until",
-					(json_int_t)c->value.until, "bar", json_bar(bar)));
+		json_array_append_new(list,
+				      json_pack("{s:o, s:i, s:i, s:[o, o], s:I, s:I, s:o}", "rule",
+						json_hex(c->key.rule_id), "per", (int)c->key.per,
+						"field", (int)c->key.field, "key",
+						json_hex(c->key.val[0]), json_hex(c->key.val[1]),
+						"last_fired", (json_int_t)c->value.last_fired,
+						"until", (json_int_t)c->value.until, "bar",
+						json_start_value(start_value)));
 	}
 	return list;
 }
@@ -158,7 +160,7 @@ static bool read_json_time(const struct reader *r, const json_t *j, __u64 *ret)
 }
 
 /* Read the value that a cooldown began with. State files from before `escalate` lack it. */
-static bool read_bar(const json_t *j, __u64 *ret)
+static bool read_start_value(const json_t *j, __u64 *ret)
 {
 	if (j && (!json_is_integer(j) || json_integer_value(j) < 0))
 		return false;
@@ -188,7 +190,7 @@ static bool read_rule(const struct reader *r, const json_t *j, struct saved_rule
 
 	return read_hex(json_object_get(j, "id"), &ret->id) && json_is_integer(fired) &&
 	       (!json_integer_value(fired) || read_json_time(r, fired, &ret->last_fired)) &&
-	       read_bar(json_object_get(j, "bar"), &ret->bar) &&
+	       read_start_value(json_object_get(j, "bar"), &ret->start_value) &&
 	       read_dumps(r, json_object_get(j, "dumps"), &ret->dumps);
 }
 
@@ -237,10 +239,10 @@ static bool read_one_cooling(const struct reader *r, const json_t *j, struct pas
 	    !read_json_number(json_object_get(j, "per"), FRBPF_PER_FIELD, &ret->key.per) ||
 	    !read_json_number(json_object_get(j, "field"), FRBPF_FIELD_MAX - 1, &ret->key.field) ||
 	    !json_is_integer(until) || !read_json_time(r, fired, &ret->value.last_fired) ||
-	    !read_bar(json_object_get(j, "bar"), &ret->value.bar.value))
+	    !read_start_value(json_object_get(j, "bar"), &ret->value.cooldown_start.value))
 		return false;
-	if (ret->value.bar.value)
-		ret->value.bar.of = ret->value.last_fired;
+	if (ret->value.cooldown_start.value)
+		ret->value.cooldown_start.of = ret->value.last_fired;
 	length = (uint64_t)json_integer_value(until) - (uint64_t)json_integer_value(fired);
 	ret->value.until = ret->value.last_fired + length;
 	return (int64_t)length >= 0;

@@ -19,8 +19,8 @@
 
 struct saved_rule {
 	__u64 id;
-	__u64 last_fired; /* 0: never */
-	__u64 bar;	  /* value that its cooldown began with; 0: unknown */
+	__u64 last_fired;  /* 0: never */
+	__u64 start_value; /* value that its cooldown began with; 0: unknown */
 	struct dump_limiter dumps;
 };
 

@@ -25,7 +25,7 @@ static int restore_state(struct state_keeper *k, struct detectors *d, struct err
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < p->n_rules; i++)
 		k->passed.rules[i] = (struct past_rule){ p->rules[i].id, p->rules[i].last_fired,
-							 p->rules[i].bar };
+							 p->rules[i].start_value };
 	k->passed.n_rules = p->n_rules;
 	k->passed.cooling = p->cooling;
 	k->passed.n_cooling = p->n_cooling;
@@ -113,7 +113,8 @@ static int collect_state(struct recorder *r, const struct detectors *d, struct s
 			continue;
 		ret->rules[ret->n_rules++] =
 			(struct saved_rule){ g->rules->rules[i].id, st.last_fired,
-					     past__bar(&st.bar, st.last_fired), counters.dumps };
+					     past__start_value(&st.cooldown_start, st.last_fired),
+					     counters.dumps };
 	}
 	recorder__dumps(r, &ret->dumps);
 	detectors__each_cooling(d, add_cooling, &list);

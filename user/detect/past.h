@@ -12,14 +12,14 @@
 
 struct past_rule {
 	__u64 id;
-	__u64 last_fired; /* 0: never */
-	__u64 bar;	  /* value that its cooldown began with; 0: unknown */
+	__u64 last_fired;  /* 0: never */
+	__u64 start_value; /* value that its cooldown began with; 0: unknown */
 };
 
 /* The value that the cooldown of @last_fired began with; 0: unknown. */
-static inline __u64 past__bar(const struct frbpf_bar *bar, __u64 last_fired)
+static inline __u64 past__start_value(const struct frbpf_cooldown_start *start, __u64 last_fired)
 {
-	return bar->of == last_fired ? bar->value : 0;
+	return start->of == last_fired ? start->value : 0;
 }
 
 struct past_cooling {

@@ -218,15 +218,16 @@ static int write_empty(struct source *s, struct err *err)
 static void recall_cooldown(const struct detectors *d, uint64_t id, struct frbpf_rule_state *ret)
 {
 	ret->last_fired = 0;
-	ret->bar = (struct frbpf_bar){ 0 };
+	ret->cooldown_start = (struct frbpf_cooldown_start){ 0 };
 	for (size_t i = 0; d->past && i < d->past->n_rules; i++) {
 		const struct past_rule *p = &d->past->rules[i];
 
 		if (p->id != id)
 			continue;
 		ret->last_fired = p->last_fired;
-		if (p->bar)
-			ret->bar = (struct frbpf_bar){ p->last_fired, p->bar };
+		if (p->start_value)
+			ret->cooldown_start =
+				(struct frbpf_cooldown_start){ p->last_fired, p->start_value };
 		return;
 	}
 }

@@ -349,7 +349,7 @@ static int trial_try(struct rule_trial *t, const struct trial_event *e, enum frb
 /* ---- rules about others: see bpf/rules.bpf.h ---- */
 
 /* Does a match count for rules about this one? Not while `count` is not reached. */
-static bool is_part(int outcome, enum frbpf_cause cause)
+static bool match_counts_as_part(int outcome, enum frbpf_cause cause)
 {
 	return outcome == TRIAL_FIRED || (outcome == TRIAL_SUPPRESSED &&
 					  cause != FRBPF_CAUSE_COUNT && cause != FRBPF_CAUSE_KEYS);
@@ -360,7 +360,7 @@ int rule_trial__try(struct rule_trial *t, const struct trial_event *e, enum frbp
 	enum frbpf_cause cause = FRBPF_CAUSE_NONE;
 	int outcome = trial_try(t, e, &cause);
 
-	t->matches = is_part(outcome, cause);
+	t->matches = match_counts_as_part(outcome, cause);
 	if (t->matches)
 		t->matched_at = e->time;
 	if (outcome == TRIAL_SUPPRESSED)

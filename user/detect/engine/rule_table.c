@@ -91,9 +91,9 @@ static int fill_rule(struct frbpf_rule *rule, const struct rule_conf *conf, uint
 	memcpy(rule->nodes, e->nodes, e->n_nodes * sizeof(e->nodes[0]));
 	/* Events of a source without keys have key 0. */
 	if (when__has_keys(conf->when.source))
-		memcpy(rule->keys, conf->when.keys, sizeof(rule->keys));
+		memcpy(rule->watched_keys, conf->when.keys, sizeof(rule->watched_keys));
 	else
-		rule->keys[0] = 1;
+		rule->watched_keys[0] = 1;
 	return 0;
 }
 
@@ -197,11 +197,11 @@ static void bank_add_rule(struct frbpf_bank *bank, const struct frbpf_rule *rule
 	else if (!fails && rule->threshold < bank->min_threshold)
 		bank->min_threshold = rule->threshold;
 	for (int w = 0; w < FRBPF_KEY_WORDS; w++) {
-		bank->keys[w] |= rule->keys[w];
+		bank->watched_keys[w] |= rule->watched_keys[w];
 		if (fails)
-			bank->fail_keys[w] |= rule->keys[w];
+			bank->fail_keys[w] |= rule->watched_keys[w];
 		if (needs_paths)
-			bank->path_keys[w] |= rule->keys[w];
+			bank->path_keys[w] |= rule->watched_keys[w];
 	}
 	bank->fields |= fields_of(rule);
 }

@@ -262,7 +262,8 @@ void source__flip(struct source *s)
 	look__pause(s->look);
 
 	if (s->ops->change_keys)
-		s->ops->change_keys(s, s->control->bank[now].keys, s->control->bank[!now].keys);
+		s->ops->change_keys(s, s->control->bank[now].watched_keys,
+				    s->control->bank[!now].watched_keys);
 	/* Release: whoever reads the new generation sees the bank that it names. */
 	__atomic_add_fetch(&s->control->generation, 1, __ATOMIC_SEQ_CST);
 	look__resume(s->look);

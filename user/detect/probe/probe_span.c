@@ -181,7 +181,7 @@ static int set_up_probe_span(struct source *s, struct probe_span *p,
 		skel->rodata->end_keys[i] = make_span_key(end, start);
 	}
 	bpf_program__set_autoload(skel->progs.due_rest, span_target__outlives_task(&t->keys));
-	bpf_map__set_autocreate(skel->maps.scratch, false);
+	bpf_map__set_autocreate(skel->maps.match_room, false);
 	err = bpf_map__set_max_entries(skel->maps.places, count_span_places(p));
 	err = err ?: source__prepare(s, skel->obj, env);
 	err = err ?: probe_span_bpf__load(skel);

@@ -19,7 +19,7 @@ static void choose_programs(struct uprobe_bpf *skel, const struct probe_target *
 	bpf_map__set_autocreate(skel->maps.calls, t->latency);
 	bpf_map__set_autocreate(skel->maps.due_events, t->latency);
 	bpf_map__set_autocreate(skel->maps.due_tasks, t->latency);
-	bpf_map__set_autocreate(skel->maps.scratch, false);
+	bpf_map__set_autocreate(skel->maps.match_room, false);
 }
 
 static int uprobe_load(struct source *s, const struct source_env *env)

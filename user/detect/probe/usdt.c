@@ -47,7 +47,7 @@ static int usdt_load(struct source *s, const struct source_env *env)
 	p->skel = skel;
 	skel->rodata->daemon_pidns = env->pidns;
 	skel->rodata->n_places = count_probes(p->target);
-	bpf_map__set_autocreate(skel->maps.scratch, false);
+	bpf_map__set_autocreate(skel->maps.match_room, false);
 	err = bpf_map__set_max_entries(skel->maps.places, count_probes(p->target));
 	err = err ?: source__prepare(s, skel->obj, env);
 	err = err ?: usdt_bpf__load(skel);
