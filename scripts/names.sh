@@ -1,11 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Names of static functions, as TAP: one test for each directory of user/, and one for bpf/. A name says what the
-# function is about: it has more than one word, one of them is a noun, and no other file of user/ has it. So gdb, perf
-# and grep find one function. One of bpf/ has the name of one of user/ only if both are the same thing: see `both`.
+# Names of static functions, as TAP: one test for each directory of user/ and of tests/, and one for bpf/. A name says
+# what the function is about: it has more than one word, one of them is a noun, and no other file of user/ has it. So
+# gdb, perf and grep find one function. One of bpf/ has the name of one of user/ only if both are the same thing: see
+# `both`.
 #
-#	scripts/names.sh [DIRECTORY]	that has user/ and bpf/; the default is this tree
+# A static function of a test has no name of a function of user/ or bpf/, static or not: the test is linked to user/, and
+# frbpf shows the workloads. Two tests may have helpers of the same name, of one word, too: each is a program of its own,
+# and `setup` or `spawn` reads better there than the same with the test's name in front.
+#
+#	scripts/names.sh [DIRECTORY]	that has user/ and bpf/, and maybe tests/; the default is this tree
 set -u
 cd "${1:-$(dirname "$0")/..}" || exit 1
 
@@ -30,6 +35,11 @@ wait_begin: the same
 wait_end: the same
 '
 
+# NAME: why a function of tests/ and one of user/ or bpf/ share it
+tests_too='
+now_ns: workloads read the same clock, without the headers of user/
+'
+
 # "NAME FILE" for each static function whose name is on the line with `static`; in BPF programs also for inline ones
 # and for those that the verifier checks by themselves
 static_functions() { # DIRECTORY
@@ -43,6 +53,43 @@ static_functions() { # DIRECTORY
 			if (name !~ /^__attribute/)
 				print name, FILENAME
 		}' | sort -u
+}
+
+# "NAME FILE" for each function of any kind whose name is on the first line of its definition or declaration
+any_functions() { # DIRECTORY...
+	# shellcheck disable=SC2016 # of awk
+	find "$@" -name '*.[ch]' -print0 | sort -z | xargs -0 awk '
+		/^[a-z][^=;(]*[ *][a-z0-9_]+\(/ && !/^(typedef|else|return) / {
+			name = $0
+			sub(/\(.*/, "", name)
+			sub(/.*[ *]/, "", name)
+			if (name !~ /^__attribute/ && !seen[name]++)
+				print name, FILENAME
+		}'
+}
+
+# "NAME FILE" for each static function of a directory of tests, inline ones and those with attributes, too
+test_functions() { # DIRECTORY
+	# shellcheck disable=SC2016 # of awk
+	find "$1" \( -name '*.[ch]' -o -name '*.cc' \) -print0 | sort -z | xargs -0 awk '
+		/^(__attribute__\(\(.*\)\) )?static / {
+			name = $0
+			while (sub(/__attribute__\(\([^()]*(\([^()]*\))?[^()]*\)\)/, "", name))
+				;
+			if (name ~ /^[^(]*=/ || !sub(/\(.*/, "", name))
+				next
+			sub(/.*[ *]/, "", name)
+			print name, FILENAME
+		}'
+}
+
+# Those of them that have the name of another function without a reason; "NAME" for those that have one
+twins_of_tests() { # DIRECTORY
+	awk -v reasons="$tests_too" '
+		FILENAME != "-" {where[$1] = $2; next}
+		!($1 in where) {next}
+		index(reasons, "\n" $1 ": ") {print $1; next}
+		{print $2 ": " $1 "() is also in " where[$1]}' <(echo "$others") - < <(test_functions "$1")
 }
 
 # Names that bpf/ and user/ share but `both` lacks, and names of `both` that they do not share
@@ -65,6 +112,17 @@ shared_names() {
 }
 
 n=0 failed=0
+result() { # DIRECTORY COMPLAINTS
+	((++n))
+	if [[ $2 ]]; then
+		echo "not ok $n - static functions of $1"
+		echo "# ${2//$'\n'/$'\n'# }"
+		failed=1
+	else
+		echo "ok $n - static functions of $1"
+	fi
+}
+
 all=$(static_functions user)$'\n'$(static_functions bpf)
 for directory in user/*/ bpf/; do
 	directory=${directory%/}
@@ -75,14 +133,20 @@ for directory in user/*/ bpf/; do
 		}
 		{name = $1; file = $2}' <<<"$all")
 	[[ $directory != bpf ]] || wrong+=${wrong:+$'\n'}$(shared_names)
-	((++n))
-	if [[ $wrong ]]; then
-		echo "not ok $n - static functions of $directory"
-		echo "# ${wrong//$'\n'/$'\n'# }"
-		failed=1
-	else
-		echo "ok $n - static functions of $directory"
-	fi
+	result "$directory" "$wrong"
 done
+
+others=$(any_functions user bpf)
+used=
+for directory in tests/*/; do
+	compgen -G "$directory*.c" >/dev/null || continue
+	twins=$(twins_of_tests "${directory%/}")
+	used+=$'\n'$twins
+	result "${directory%/}" "$(grep ' ' <<<"$twins")"
+done
+while IFS=: read -r name _; do
+	[[ ! $name || ! -d tests ]] || grep -qx "$name" <<<"$used" ||
+		result tests "scripts/names.sh: \`tests_too\` has $name, which tests/ does not share"
+done <<<"$tests_too"
 echo "1..$n"
 exit $failed

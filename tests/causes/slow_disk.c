@@ -126,7 +126,7 @@ static void answer(struct fuse_server *s)
 	}
 }
 
-static void serve(struct fuse_server *s)
+static void serve_requests(struct fuse_server *s)
 {
 	for (;;) {
 		ssize_t n = read(s->fd, s->in, sizeof(s->in));
@@ -184,7 +184,7 @@ struct slow_disk *slow_disk__serve(size_t bytes)
 		die("fork");
 	if (!d->server) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		serve(&s);
+		serve_requests(&s);
 	}
 	/*
 	 * a namespace without the server: the end of a namespace unmounts, and must not wait for a

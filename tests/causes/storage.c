@@ -47,7 +47,7 @@ static int open_in(const char *directory, const char *name, int flags)
 }
 
 /* A file on the slow disk's ext4 with allocated blocks. */
-static int file_of(const char *name, size_t bytes)
+static int allocated_file(const char *name, size_t bytes)
 {
 	int fd = open_in(disk->mounted, name, O_RDWR | O_CREAT);
 	char *p = block_of(bytes);
@@ -70,7 +70,7 @@ static void make_file_system(void)
 	slow_disk__mount(disk);
 }
 
-static void write_all(int fd, size_t bytes)
+static void write_start(int fd, size_t bytes)
 {
 	char *p = block_of(bytes);
 
@@ -84,7 +84,7 @@ static void *writes_back(void *arg)
 	struct stage *s = arg;
 
 	s->culprit = my_tid();
-	write_all(s->fd, enough(s));
+	write_start(s->fd, enough(s));
 	atomic_store(&s->phase, 1);
 	if (sync_file_range(s->fd, 0, enough(s), SYNC_FILE_RANGE_WRITE))
 		die("sync_file_range");
@@ -98,13 +98,13 @@ static void fsync_behind(struct stage *s)
 	int mine;
 
 	make_file_system();
-	s->fd = file_of("theirs", enough(s));
-	mine = file_of("mine", 4096);
+	s->fd = allocated_file("theirs", enough(s));
+	mine = allocated_file("mine", 4096);
 	*disk->pace = PACE_NS;
 	t = start(writes_back, s);
 	wait_phase(s, 1);
 	usleep(3000);
-	write_all(mine, 4096);
+	write_start(mine, 4096);
 	begin(s);
 	if (fdatasync(mine))
 		die("fdatasync");
@@ -120,7 +120,7 @@ static void *fills_journal(void *arg)
 	int fd = open_in(disk->mounted, "theirs", O_RDWR | O_CREAT);
 
 	s->culprit = my_tid();
-	write_all(fd, enough(s));
+	write_start(fd, enough(s));
 	atomic_store(&s->phase, 1);
 	if (fsync(fd))
 		die("fsync");
@@ -193,7 +193,7 @@ static void *owner_syncs(void *arg)
 
 	s->culprit = my_tid();
 	pthread_mutex_lock(&s->lock);
-	write_all(s->fd, enough(s));
+	write_start(s->fd, enough(s));
 	pthread_barrier_wait(&s->ready);
 	if (fdatasync(s->fd))
 		die("fdatasync");
@@ -206,7 +206,7 @@ static void lock_io(struct stage *s)
 	pthread_t t;
 
 	make_file_system();
-	s->fd = file_of("data", enough(s));
+	s->fd = allocated_file("data", enough(s));
 	*disk->pace = PACE_NS;
 	t = start(owner_syncs, s);
 	pthread_barrier_wait(&s->ready);
@@ -291,7 +291,7 @@ static void fuse_fault(struct stage *s)
 	*disk->pace = 0;
 }
 
-static bool write_file(const char *path, const char *text)
+static bool write_knob(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : write(fd, text, strlen(text));
@@ -309,7 +309,7 @@ static void leave_limited(void)
 
 	snprintf(path, sizeof(path), "%.*s/cgroup.procs", (int)(strrchr(limited, '/') - limited),
 		 limited);
-	write_file(path, "0");
+	write_knob(path, "0");
 	rmdir(limited);
 }
 
@@ -329,10 +329,10 @@ static void limit_reads(unsigned int bytes)
 		 v1 ? "blkio.throttle.read_bps_device" : "io.max");
 	snprintf(text, sizeof(text), "%u:%u %s%u", major(st.st_rdev), minor(st.st_rdev),
 		 v1 ? "" : "rbps=", bytes);
-	if (!write_file(path, text))
+	if (!write_knob(path, text))
 		not_here("a cgroup that limits what is read");
 	snprintf(path, sizeof(path), "%s/cgroup.procs", limited);
-	if (!write_file(path, "0"))
+	if (!write_knob(path, "0"))
 		die(path);
 }
 

@@ -41,7 +41,7 @@ static void *owner_computes(void *arg)
 	return NULL;
 }
 
-static void lock_of(struct stage *s, void *(*owner)(void *))
+static void wait_for_lock_of(struct stage *s, void *(*owner)(void *))
 {
 	pthread_t t = start(owner, s);
 
@@ -55,12 +55,12 @@ static void lock_of(struct stage *s, void *(*owner)(void *))
 
 static void lock_sleep(struct stage *s)
 {
-	lock_of(s, owner_sleeps);
+	wait_for_lock_of(s, owner_sleeps);
 }
 
 static void lock_compute(struct stage *s)
 {
-	lock_of(s, owner_computes);
+	wait_for_lock_of(s, owner_computes);
 }
 
 /* The owner of the first lock waits for a second one, whose owner sleeps. */
@@ -318,7 +318,7 @@ static void child(struct stage *s)
 	end(s);
 }
 
-static void *is_stopped(void *arg)
+static void *stopped_process(void *arg)
 {
 	struct stage *s = arg;
 
@@ -333,7 +333,7 @@ static void stopped(struct stage *s)
 	pid_t pid;
 
 	s->culprit = my_tid();
-	pid = start_process(is_stopped, s);
+	pid = start_process(stopped_process, s);
 	usleep(5000);
 	kill(pid, SIGSTOP);
 	take_time(s->ns);

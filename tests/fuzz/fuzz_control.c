@@ -15,7 +15,7 @@ static void answer(struct control_client *c, const json_t *request, void *arg)
 	control_client__refuse(c, "%s", json_string_value(json_object_get(request, "cmd")) ?: "");
 }
 
-static int connect_to(const char *path)
+static int connect_client(const char *path)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_un addr;
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		assert(!control__listen(path, answer, NULL, NULL, &control));
 	}
 	snprintf(path, sizeof(path), "%s/control", fuzz_dir);
-	fd = connect_to(path);
+	fd = connect_client(path);
 	control__process(control);
 	n_requests = 0;
 	if (send(fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)

@@ -6,7 +6,7 @@
 #include "examine/message.h"
 
 /* Check the same for a request, which the opener and the parser get. */
-static void check_request(const uint8_t *data, size_t size)
+static void check_examine_request(const uint8_t *data, size_t size)
 {
 	static struct examine_request r;
 
@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct examine_head head;
 	size_t at = 0, n = 0;
 
-	check_request(data, size);
+	check_examine_request(data, size);
 	if (!examine_part__check(data, size, &request, &head) &&
 	    (head.number != 1 || head.error > 0 || head.id.size > BUILD_ID_MAX || head.n_names ||
 	     head.more > 1 || !memchr(head.link, '\0', sizeof(head.link)) ||

@@ -28,7 +28,7 @@ static void check_probe_span(const struct when *when)
 	probe_span_target__free(&t);
 }
 
-static void check_span(const struct when *when)
+static void check_span_target(const struct when *when)
 {
 	struct span_target t;
 
@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!ruleset__parse(src, &d, &rs) == diags__failed(&d))
 		abort();
 	for (size_t i = 0; rs && i < rs->n_rules; i++) {
-		check_span(&rs->rules[i].when);
+		check_span_target(&rs->rules[i].when);
 		check_probe_span(&rs->rules[i].when);
 	}
 	if (diags__format(&d, &out) || (diags__failed(&d) && !out.len))

@@ -40,7 +40,7 @@ static void name_tasks(struct sched_events *e)
 	}
 }
 
-static void add_events(struct sched_events *e, const uint8_t *data, size_t n)
+static void make_events(struct sched_events *e, const uint8_t *data, size_t n)
 {
 	uint64_t time = 1000000;
 
@@ -122,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	n = n > 4000 ? 4000 : n;
 	must(!why__new(&w) && !sched_tasks__new(&w->events.tasks));
 	name_tasks(&w->events);
-	add_events(&w->events, data + 8, n);
+	make_events(&w->events, data + 8, n);
 	q = (struct why_question){ .tid = data[0] % TIDS,
 				   .from = 1000000 + data[1] * 100000ULL,
 				   .to = 1000000 + data[2] * 1000000ULL };

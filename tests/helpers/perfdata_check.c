@@ -144,7 +144,7 @@ static void add_ids(struct check *c, const struct perf_event_attr *attr, struct 
 	}
 }
 
-static void check_attrs(struct check *c)
+static void check_attr_section(struct check *c)
 {
 	uint64_t i, at = sizeof(c->h);
 
@@ -185,7 +185,7 @@ static struct process *process(struct check *c, uint32_t pid)
 	return p;
 }
 
-static void add_map(struct process *p, uint64_t start, uint64_t len)
+static void add_process_map(struct process *p, uint64_t start, uint64_t len)
 {
 	if (p->n_maps == p->cap) {
 		p->cap = p->cap ? p->cap * 2 : 16;
@@ -211,7 +211,7 @@ static void on_mmap(struct check *c, const struct perf_event_header *h)
 	if ((h->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL)
 		c->kernel_map |= m->pid == UINT32_MAX && m->tid == 0;
 	else
-		add_map(process(c, m->pid), m->start, m->len);
+		add_process_map(process(c, m->pid), m->start, m->len);
 }
 
 static void on_comm(struct check *c, const struct perf_event_header *h)
@@ -234,7 +234,8 @@ static void on_fork(struct check *c, const struct perf_event_header *h)
 		return;
 	child->n_maps = 0;
 	for (i = 0; i < parent->n_maps; i++)
-		add_map(child, parent->maps[i].start, parent->maps[i].end - parent->maps[i].start);
+		add_process_map(child, parent->maps[i].start,
+				parent->maps[i].end - parent->maps[i].start);
 }
 
 /* The place of CPU depends on the fields before it. */
@@ -250,8 +251,8 @@ static uint32_t sample_cpu(const struct perf_event_header *h, const struct event
 	return cpu;
 }
 
-static void on_sample(struct check *c, const struct perf_event_header *h, struct event *e,
-		      uint64_t offset)
+static void check_sample(struct check *c, const struct perf_event_header *h, struct event *e,
+			 uint64_t offset)
 {
 	uint32_t pid = record__pid(h), cpu = sample_cpu(h, e, offset);
 	struct process *p;
@@ -299,7 +300,7 @@ static void check_record(struct check *c, const struct perf_event_header *h, uin
 	c->types[h->type]++;
 	switch (h->type) {
 	case PERF_RECORD_SAMPLE:
-		on_sample(c, h, e, offset);
+		check_sample(c, h, e, offset);
 		break;
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
@@ -448,7 +449,7 @@ int main(int argc, char **argv)
 	c.data = file.data;
 	c.size = file.len;
 	check_header(&c);
-	check_attrs(&c);
+	check_attr_section(&c);
 	check_data(&c);
 	check_features(&c);
 	print_summary(&c);

@@ -52,7 +52,7 @@ static inline json_t *big_text(void)
 	return j;
 }
 
-static inline void serve(struct control_client *cl, const json_t *request, void *arg)
+static inline void serve_client(struct control_client *cl, const json_t *request, void *arg)
 {
 	const char *cmd = json_string_value(json_object_get(request, "cmd"));
 	struct server *s = arg;
@@ -74,7 +74,7 @@ static inline void serve(struct control_client *cl, const json_t *request, void 
 		answer_held(s);
 }
 
-static inline int set_up(void **state)
+static inline int set_up_server(void **state)
 {
 	struct server *s = calloc(1, sizeof(*s));
 
@@ -85,10 +85,10 @@ static inline int set_up(void **state)
 		return -1;
 	snprintf(s->path, sizeof(s->path), "%s/control", s->dir);
 	*state = s;
-	return control__listen(s->path, serve, s, &s->err, &s->c);
+	return control__listen(s->path, serve_client, s, &s->err, &s->c);
 }
 
-static inline int tear_down(void **state)
+static inline int tear_down_server(void **state)
 {
 	struct server *s = *state;
 	int left;
@@ -111,7 +111,7 @@ static inline void run(struct server *s)
 
 /* ---- clients ---- */
 
-static inline int connect_to(struct server *s)
+static inline int connect_client(struct server *s)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -245,6 +245,6 @@ static inline void serve_child(struct server *s, struct child *c)
 	check_child(c);
 }
 
-#define control_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define control_test(f) cmocka_unit_test_setup_teardown(f, set_up_server, tear_down_server)
 
 #endif

@@ -129,10 +129,10 @@ static inline void free_rules(struct rule_conf *rules, size_t n)
  * Make rules from the sections of a rules file; "NAME" becomes subject_name(). @bind may be NULL.
  * Errors go to *@ret_said; if that is NULL, they fail the test.
  */
-static inline struct ruleset *parse_rules(const char *rules,
-					  int (*bind)(struct ruleset *rs, struct rule_conf *r,
-						      struct diags *d),
-					  char *ret_said, size_t size)
+static inline struct ruleset *parse_rules_text(const char *rules,
+					       int (*bind)(struct ruleset *rs, struct rule_conf *r,
+							   struct diags *d),
+					       char *ret_said, size_t size)
 {
 	const char *name = subject_name();
 	struct ruleset *rs = NULL;
@@ -161,7 +161,7 @@ static inline struct ruleset *parse_rules(const char *rules,
 /* ---- sleep ---- */
 
 /* 'S', 'D', ...; 0: it has ended. */
-static inline char task_state(pid_t tid)
+static inline char proc_state(pid_t tid)
 {
 	char path[64], text[512];
 	const char *state;
@@ -188,7 +188,7 @@ static inline void await_sleep(pid_t tid)
 
 	do {
 		usleep(1000);
-		state = task_state(tid);
+		state = proc_state(tid);
 		assert_true(state);
 	} while (state != 'S' && state != 'D');
 }
@@ -206,7 +206,7 @@ static inline void await_other_threads(void)
 	while ((e = readdir(tasks))) {
 		pid_t tid = atoi(e->d_name);
 
-		while (tid > 0 && tid != getpid() && strchr("RD", task_state(tid) ?: 'S'))
+		while (tid > 0 && tid != getpid() && strchr("RD", proc_state(tid) ?: 'S'))
 			usleep(100);
 	}
 	closedir(tasks);

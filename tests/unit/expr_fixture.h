@@ -28,7 +28,7 @@ static inline int parse(const char *text, struct expr *ret, struct diags *d)
 			   ret);
 }
 
-static inline const struct expr_field_desc *field_of(unsigned int field)
+static inline const struct expr_field_desc *field_desc(unsigned int field)
 {
 	const struct expr_field_desc *f = expr_fields;
 

@@ -43,7 +43,7 @@ static const struct rule_conf confs[RULES] = {
 	[RULE_NONE] = { .name = "none", .post = POST },
 };
 
-static inline int set_up(void **state)
+static inline int set_up_world(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
 
@@ -64,7 +64,7 @@ static inline int set_up(void **state)
 	return 0;
 }
 
-static inline int tear_down(void **state)
+static inline int tear_down_world(void **state)
 {
 	struct world *w = *state;
 	int refs;
@@ -96,7 +96,7 @@ static inline struct incident *dump(struct world *w, uint64_t mask)
 	return incident_pool__manual(&w->pool, &w->active, mask, "by hand", &t);
 }
 
-static inline struct incident *next_due(struct world *w)
+static inline struct incident *next_due_incident(struct world *w)
 {
 	uint64_t deadline;
 
@@ -126,7 +126,7 @@ static inline void freeze(struct world *w, struct incident *inc)
 
 static inline struct incident *freeze_next(struct world *w)
 {
-	struct incident *inc = next_due(w);
+	struct incident *inc = next_due_incident(w);
 
 	assert_non_null(inc);
 	freeze(w, inc);
@@ -167,7 +167,7 @@ static inline uint64_t counted(const struct world *w)
 	return n;
 }
 
-#define pool_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define pool_test(f) cmocka_unit_test_setup_teardown(f, set_up_world, tear_down_world)
 
 static inline struct incident *frozen(struct world *w, size_t rule)
 {

@@ -102,7 +102,7 @@ static inline void add_string_section(struct file *f, unsigned int bit, const ch
 	assert_int_equal(encode__string(&f->sections[bit], text), 0);
 }
 
-static inline void add_event_desc(struct file *f, const char *const *names)
+static inline void add_event_desc_section(struct file *f, const char *const *names)
 {
 	struct buf *b = &f->sections[12];
 	int err;
@@ -174,7 +174,7 @@ static inline void make_usual(struct file *f)
 	add_sample(f, 501, T0 + 20);
 	add_string_section(f, 3, "host");
 	add_string_section(f, 4, "6.1.0");
-	add_event_desc(f, names);
+	add_event_desc_section(f, names);
 	finish(f);
 }
 

@@ -26,7 +26,7 @@
 #define RARE_CALLS	80
 static int rare_call = RARE_CALL_FIRST;
 
-static inline bool take_name(int fd, int nr)
+static inline bool bind_call_name(int fd, int nr)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 
@@ -40,7 +40,7 @@ __attribute__((constructor)) static void take_rare_call(void)
 
 	for (int nr = RARE_CALL_FIRST; nr < RARE_CALL_FIRST + RARE_CALLS; nr++) {
 		rare_call = nr;
-		if (take_name(fd, nr))
+		if (bind_call_name(fd, nr))
 			return;
 	}
 }

@@ -12,7 +12,7 @@ static inline int remove_one(const char *path, const struct stat *st, int type, 
 }
 
 /* Remove the directory with its contents, without following links. */
-static inline void remove_tree(const char *path)
+static inline void remove_temp_tree(const char *path)
 {
 	nftw(path, remove_one, 32, FTW_DEPTH | FTW_PHYS);
 }

@@ -31,7 +31,7 @@ struct place {
 	struct err err;
 };
 
-static int set_up(void **state)
+static int set_up_place(void **state)
 {
 	struct place *p = calloc(1, sizeof(*p));
 
@@ -45,11 +45,11 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_place(void **state)
 {
 	struct place *p = *state;
 
-	remove_tree(p->dir);
+	remove_temp_tree(p->dir);
 	free(p);
 	return 0;
 }
@@ -100,7 +100,7 @@ static void check_content(const struct place *p, const char *name, const char *w
 	buf__free(&b);
 }
 
-static void open_base(struct place *p)
+static void open_place(struct place *p)
 {
 	if (base_dir__open(&p->b, p->base, &p->err))
 		fail_msg("%s", p->err.msg);
@@ -114,7 +114,7 @@ static void test_created(void **state)
 	mode_t mask = umask(0);
 	char pid[32];
 
-	open_base(p);
+	open_place(p);
 	umask(mask);
 	assert_string_equal(p->b.path, p->base);
 	assert_true(p->b.created);
@@ -125,7 +125,7 @@ static void test_created(void **state)
 	check_content(p, "lock", pid);
 	base_dir__close(&p->b, false);
 	assert_true(exists(p, "incidents"));
-	open_base(p); /* and again */
+	open_place(p); /* and again */
 	assert_false(p->b.created);
 	base_dir__close(&p->b, false);
 }
@@ -143,7 +143,7 @@ static void test_must_be_new(void **state)
 	assert_false(exists(p, "lock"));
 	base_dir__close(&p->b, true);
 	assert_int_equal(mode_of(p->base), 0700);
-	open_base(p);
+	open_place(p);
 	base_dir__close(&p->b, false);
 }
 
@@ -155,7 +155,7 @@ static void test_parents(void **state)
 	snprintf(top, sizeof(top), "%s/a", p->dir);
 	snprintf(mid, sizeof(mid), "%s/b", top);
 	snprintf(p->base, sizeof(p->base), "%s/a/b//c", p->dir);
-	open_base(p);
+	open_place(p);
 	assert_int_equal(mode_of(p->base), 0700);
 	assert_int_equal(mode_of(mid) & 0022, 0);
 	base_dir__close(&p->b, false);
@@ -167,7 +167,7 @@ static void test_slash_at_the_end(void **state)
 	mode_t mask = umask(0022);
 
 	strcat(p->base, "//");
-	open_base(p);
+	open_place(p);
 	umask(mask);
 	assert_int_equal(mode_of(p->base), 0700);
 	assert_true(p->b.created);
@@ -207,13 +207,13 @@ static void test_owned_by_another(void **state)
 {
 	struct place *p = *state;
 
-	open_base(p);
+	open_place(p);
 	check_owned(p);
 	check_owned(p); /* the end of the first has changed nothing */
 	assert_true(exists(p, "incidents"));
 	assert_true(exists(p, "lock"));
 	base_dir__close(&p->b, false);
-	open_base(p);
+	open_place(p);
 	base_dir__close(&p->b, false);
 }
 
@@ -239,7 +239,7 @@ static void test_writable_by_others(void **state)
 		check_refused(p, "can be written by others");
 	}
 	assert_int_equal(chmod(p->base, 0755), 0);
-	open_base(p);
+	open_place(p);
 	base_dir__close(&p->b, false);
 	assert_int_equal(chmod(below(p, "incidents"), 0770), 0);
 	assert_int_equal(base_dir__open(&p->b, p->base, &p->err), -EPERM);
@@ -375,7 +375,7 @@ static void test_temporary_files(void **state)
 	make_file(p, "session-a/perf.data.2024");
 	make_file(p, "session-a/.tmp"); /* not our prefix */
 	make_file(p, "other/.tmp-x");
-	open_base(p);
+	open_place(p);
 	assert_false(exists(p, "incidents/.tmp-2024.json"));
 	assert_false(exists(p, "session-a/.tmp-perf.data.2024"));
 	assert_true(exists(p, "incidents/2024.json"));
@@ -394,7 +394,7 @@ static void test_temporary_files_of_others(void **state)
 	make_dir(p, "elsewhere");
 	make_file(p, "elsewhere/.tmp-x");
 	assert_int_equal(symlink("elsewhere", below(p, "session-link")), 0);
-	open_base(p);
+	open_place(p);
 	assert_true(exists(p, "elsewhere/.tmp-x"));
 	make_file(p, "incidents/.tmp-now.json");
 	check_owned(p);
@@ -409,7 +409,7 @@ static void test_sessions(void **state)
 	struct place *p = *state;
 	int fd;
 
-	open_base(p);
+	open_place(p);
 	fd = base_dir__open_session(&p->b, "cycles", &p->err);
 	assert_true(fd >= 0);
 	close(fd);
@@ -440,7 +440,7 @@ static void test_names_in_a_row(void **state)
 	struct place *p = *state;
 	char want[32];
 
-	open_base(p);
+	open_place(p);
 	for (int i = 0; i < 10; i++) { /* all at the same time */
 		snprintf(want, sizeof(want), "20240102120000%02d", i);
 		check_name(p, NOON, want);
@@ -454,7 +454,7 @@ static void test_names_that_exist(void **state)
 {
 	struct place *p = *state;
 
-	open_base(p);
+	open_place(p);
 	make_dir(p, "session-a");
 	make_dir(p, "session-b");
 	make_dir(p, "other");
@@ -492,7 +492,7 @@ static void test_undo_of_a_new_base(void **state)
 	struct place *p = *state;
 	int fd;
 
-	open_base(p);
+	open_place(p);
 	fd = base_dir__open_session(&p->b, "a", &p->err);
 	close(fd);
 	base_dir__close(&p->b, true);
@@ -510,7 +510,7 @@ static void test_undo_keeps_what_was_there(void **state)
 	make_dir(p, "incidents");
 	make_file(p, "session-old/perf.data.1");
 	make_file(p, "incidents/1.json");
-	open_base(p);
+	open_place(p);
 	fd = base_dir__open_session(&p->b, "new", &p->err);
 	close(fd);
 	fd = base_dir__open_session(&p->b, "old", &p->err);
@@ -525,7 +525,7 @@ static void test_undo_of_a_new_base_in_use(void **state)
 {
 	struct place *p = *state;
 
-	open_base(p);
+	open_place(p);
 	make_file(p, "output");
 	base_dir__close(&p->b, true);
 	check_content(p, "output", "old");
@@ -537,7 +537,7 @@ static void test_no_undo(void **state)
 	struct place *p = *state;
 	int fd;
 
-	open_base(p);
+	open_place(p);
 	fd = base_dir__open_session(&p->b, "a", &p->err);
 	close(fd);
 	base_dir__close(&p->b, false);
@@ -557,7 +557,7 @@ static void test_manifest(void **state)
 	struct place *p = *state;
 	int fd;
 
-	open_base(p);
+	open_place(p);
 	write_manifest(p, "first, and longer\n");
 	check_content(p, "incidents/1.json", "first, and longer\n");
 	assert_int_equal(mode_of(below(p, "incidents/1.json")), 0600);
@@ -575,7 +575,7 @@ static void test_manifest_cannot_be_written(void **state)
 {
 	struct place *p = *state;
 
-	open_base(p);
+	open_place(p);
 	make_dir(p, "incidents/1.json"); /* no rename can replace it */
 	assert_int_equal(base_dir__write_manifest(&p->b, "1", "x", 1, &p->err), -EISDIR);
 	assert_non_null(strstr(p->err.msg, "incidents/1.json"));
@@ -586,7 +586,7 @@ static void test_manifest_cannot_be_written(void **state)
 	base_dir__close(&p->b, false);
 }
 
-#define base_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define base_test(f) cmocka_unit_test_setup_teardown(f, set_up_place, tear_down_place)
 
 int main(void)
 {

@@ -437,7 +437,7 @@ struct flight {
 };
 
 /* Fill the table with @n made-up requests. */
-static void fill_table(struct blkio_bpf *skel, uint64_t n)
+static void fill_flights(struct blkio_bpf *skel, uint64_t n)
 {
 	const struct bpf_map *map = skel->maps.flights;
 	uint64_t key[FRBPF_SPAN_KEYS] = { 0 };
@@ -465,7 +465,7 @@ static struct blkio_bpf *load_table(uint64_t n)
 	bpf_program__set_autoload(skel->progs.io_look, false); /* attached, it would only wait */
 	bpf_program__set_autoload(skel->progs.io_stacks, false);
 	assert_int_equal(blkio_bpf__load(skel), 0);
-	fill_table(skel, n);
+	fill_flights(skel, n);
 	/* ends are attached first, as in blkio_attach() */
 	skel->links.io_complete = bpf_program__attach(skel->progs.io_complete);
 	skel->links.io_merge = bpf_program__attach(skel->progs.io_merge);
@@ -542,7 +542,7 @@ static void test_full(void **state)
 #define READS 1000
 
 /* One request each, one after the other. */
-static int read_blocks(struct io *io, int fd, void *buf)
+static int read_blocks_in_turn(struct io *io, int fd, void *buf)
 {
 	for (off_t i = 0; i < READS; i++) {
 		if (pread(fd, buf, 4096, i * 4096) != 4096)
@@ -562,8 +562,8 @@ static void test_all_in_flight(void **state)
 	load(&s);
 	assert_int_equal(s.d->n_sources, 2);
 	for (size_t i = 0; i < s.d->n_sources; i++)
-		fill_table(s.d->sources[i]->skel, FRBPF_MAX_IN_FLIGHT - 1);
-	run(&s, read_blocks);
+		fill_flights(s.d->sources[i]->skel, FRBPF_MAX_IN_FLIGHT - 1);
+	run(&s, read_blocks_in_turn);
 	assert_int_equal(state_of(s.d, s.slots[0]).matched, READS);
 	assert_int_equal(state_of(s.d, s.slots[1]).matched, READS);
 	end(&s);

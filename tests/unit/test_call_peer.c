@@ -73,7 +73,7 @@ static void run_client(struct findings *f, long how)
 		_exit(2);
 }
 
-static void run_server(struct findings *f, long unused)
+static void accept_peer(struct findings *f, long unused)
 {
 	struct findings_of_peer *p = (void *)f;
 
@@ -94,7 +94,7 @@ static void run_unix(struct findings *f, long unused)
 
 /* ---- the tests ---- */
 
-static void check_peer(const struct frbpf_trigger *t, int family, uint16_t port)
+static void check_peer_args(const struct frbpf_trigger *t, int family, uint16_t port)
 {
 	const uint64_t *peer = (const uint64_t *)t->args[FRBPF_SYSCALL_PEER - FRBPF_FIELD_ARG];
 
@@ -137,7 +137,7 @@ static void look_at_call(const char *call, void (*fn)(struct findings *f, long h
 	assert_int_equal(got.n, 1);
 	assert_int_equal(got.last.rule_id, 1);
 	assert_int_equal(got.last.subject.pid, p->f.pid);
-	check_peer(&got.last, p->family, p->port);
+	check_peer_args(&got.last, p->family, p->port);
 	assert_int_equal(matched(d, slots[0]), calls);
 	assert_int_equal(matched(d, slots[1]), 0);
 	assert_int_equal(matched(d, slots[2]), 0);
@@ -169,7 +169,7 @@ static void test_family(int family)
 	len = sizeof(own);
 	assert_int_equal(getsockname(client, (struct sockaddr *)&own, &len), 0);
 	p->port = ntohs(own.sin6_port); /* at the same offset in both families */
-	look_at_call("accept", run_server, 0, p, 1);
+	look_at_call("accept", accept_peer, 0, p, 1);
 	close(client);
 	close(p->fd);
 	munmap(p, sizeof(*p));

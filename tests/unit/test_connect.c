@@ -75,7 +75,7 @@ static int begin_connect(int family, uint16_t port)
 }
 
 /* The error of the socket once it is writable, as a non-blocking program reads it. */
-static int end_connect(int fd)
+static int connect_error(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 	socklen_t len = sizeof(int);
@@ -97,7 +97,7 @@ static int connect_once(struct findings *f, int family)
 		return 3;
 	f->begin = now_ns();
 	fd = begin_connect(family, f->port);
-	f->error = end_connect(fd);
+	f->error = connect_error(fd);
 	f->end = now_ns();
 	return f->error ? 1 : 0;
 }
@@ -124,7 +124,7 @@ static int connect_refused(void *arg)
 	if (listener < 0 || close(listener))
 		return 3;
 	fd = begin_connect(AF_INET, f->port);
-	f->error = end_connect(fd);
+	f->error = connect_error(fd);
 	return f->error == ECONNREFUSED ? 0 : 1;
 }
 
@@ -147,7 +147,7 @@ static int connect_to_full_queue(struct findings *f, bool give_up)
 	if (!enter_network())
 		return 2;
 	listener = listen_on(AF_INET, 0, &f->port);
-	if (listener < 0 || end_connect(begin_connect(AF_INET, f->port)))
+	if (listener < 0 || connect_error(begin_connect(AF_INET, f->port)))
 		return 3;
 	f->begin = now_ns();
 	fd = begin_connect(AF_INET, f->port);
@@ -157,7 +157,7 @@ static int connect_to_full_queue(struct findings *f, bool give_up)
 		return close(fd);
 	if (accept(listener, NULL, NULL) < 0)
 		return 4;
-	f->error = end_connect(fd);
+	f->error = connect_error(fd);
 	f->end = now_ns();
 	return f->error ? 1 : 0;
 }
@@ -184,14 +184,14 @@ static int connect_again(void *arg)
 		return 2;
 	listener = listen_on(AF_INET, 8, &f->port);
 	fd = begin_connect(AF_INET, 1);
-	if (listener < 0 || end_connect(fd) != ECONNREFUSED)
+	if (listener < 0 || connect_error(fd) != ECONNREFUSED)
 		return 3;
 	f->begin = now_ns();
 	len = loopback(AF_INET, f->port, &a);
 	while (connect(fd, (struct sockaddr *)&a, len) && errno != EINPROGRESS)
 		if (errno != ECONNABORTED)
 			return 4;
-	f->error = end_connect(fd);
+	f->error = connect_error(fd);
 	f->end = now_ns();
 	return f->error ? 1 : 0;
 }
@@ -232,7 +232,7 @@ static struct seen look_at(int (*fn)(void *arg), struct rule_conf *rules, size_t
 	return s;
 }
 
-static const uint64_t *peer_of(const struct frbpf_trigger *t)
+static const uint64_t *peer_field(const struct frbpf_trigger *t)
 {
 	return (const uint64_t *)t->args[FRBPF_CONNECT_PEER - FRBPF_FIELD_ARG];
 }
@@ -264,7 +264,7 @@ static void test_established(void **state)
 	SKIP_UNLESS_POSSIBLE();
 	s = look_at(connect_v4, rules, 4);
 	check_end(&s, FRBPF_CONNECT_ESTABLISHED, 0);
-	assert_true(!peer_of(&s.got.last)[0] && peer_of(&s.got.last)[1] == 0xffff7f000001);
+	assert_true(!peer_field(&s.got.last)[0] && peer_field(&s.got.last)[1] == 0xffff7f000001);
 	assert_in_range(s.got.last.value, 1, s.f->end - s.f->begin);
 	assert_int_equal(s.st[0].matched, 1);
 	assert_int_equal(s.st[1].matched, 1);
@@ -286,7 +286,7 @@ static void test_ipv6(void **state)
 	SKIP_IF(access("/proc/net/if_inet6", F_OK), "no IPv6 here");
 	s = look_at(connect_v6, rules, 3);
 	check_end(&s, FRBPF_CONNECT_ESTABLISHED, 0);
-	assert_true(!peer_of(&s.got.last)[0] && peer_of(&s.got.last)[1] == 1);
+	assert_true(!peer_field(&s.got.last)[0] && peer_field(&s.got.last)[1] == 1);
 	assert_int_equal(s.st[0].matched, 1);
 	assert_int_equal(s.st[1].matched, 1);
 	assert_int_equal(s.st[2].matched, 0);

@@ -107,8 +107,8 @@ static void add(struct scene *s, uint64_t id, uint64_t time, uint32_t tid, const
 	assert_int_equal(record__add_sample(&s->records, &r), 0);
 }
 
-static void add_switch(struct scene *s, uint64_t id, uint64_t time, uint32_t tid, int prev,
-		       long state, int next)
+static void add_switch_sample(struct scene *s, uint64_t id, uint64_t time, uint32_t tid, int prev,
+			      long state, int next)
 {
 	struct {
 		int prev, pad;
@@ -121,12 +121,12 @@ static void add_switch(struct scene *s, uint64_t id, uint64_t time, uint32_t tid
 
 static void out(struct scene *s, uint64_t time, long state)
 {
-	add_switch(s, ID_SWITCH, time, SUBJECT, NUMBER, state, 0);
+	add_switch_sample(s, ID_SWITCH, time, SUBJECT, NUMBER, state, 0);
 }
 
 static void in(struct scene *s, uint64_t time)
 {
-	add_switch(s, ID_SWITCH, time, OTHER, OTHER + 100, SLEEPS, NUMBER);
+	add_switch_sample(s, ID_SWITCH, time, OTHER, OTHER + 100, SLEEPS, NUMBER);
 }
 
 static void wake(struct scene *s, uint64_t time)
@@ -158,7 +158,7 @@ static void test_true_wait(void **state)
 	in(s, BEGIN - 500);
 	out(s, BEGIN - 400, SLEEPS);
 	wake(s, BEGIN + 1);
-	add_switch(s, ID_SWITCH, BEGIN + 100, OTHER, OTHER + 100, PREEMPTED, 0);
+	add_switch_sample(s, ID_SWITCH, BEGIN + 100, OTHER, OTHER + 100, PREEMPTED, 0);
 	in(s, TRIGGER - 1);
 	out(s, TRIGGER + 10, SLEEPS);
 	in(s, TRIGGER + 20);
@@ -172,10 +172,10 @@ static void test_true_preemption(void **state)
 	struct scene *s = *state;
 
 	out(s, BEGIN + 5, PREEMPTED);
-	add_switch(s, ID_AGAIN, BEGIN + 6, SUBJECT, NUMBER, PREEMPTED, 0);
+	add_switch_sample(s, ID_AGAIN, BEGIN + 6, SUBJECT, NUMBER, PREEMPTED, 0);
 	wake(s, BEGIN + 50);
 	in(s, TRIGGER - 2);
-	add_switch(s, ID_AGAIN, TRIGGER - 1, OTHER, OTHER + 100, SLEEPS, NUMBER);
+	add_switch_sample(s, ID_AGAIN, TRIGGER - 1, OTHER, OTHER + 100, SLEEPS, NUMBER);
 	assert_int_equal(look(s), 0);
 }
 

@@ -29,7 +29,7 @@ static void test_request_and_answer(void **state)
 static void test_in_pieces(void **state)
 {
 	struct server *s = *state;
-	int fd = connect_to(s);
+	int fd = connect_client(s);
 
 	say(s, fd, "{\"cmd\": ");
 	say(s, fd, "\"hel");
@@ -59,7 +59,7 @@ static void test_malformed(void **state)
 	struct server *s = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		int fd = connect_to(s);
+		int fd = connect_client(s);
 
 		say(s, fd, bad[i]);
 		check_refused(fd, "is not a JSON object");
@@ -70,7 +70,7 @@ static void test_malformed(void **state)
 static void test_deep(void **state)
 {
 	struct server *s = *state;
-	int fd = connect_to(s);
+	int fd = connect_client(s);
 	char text[60000];
 
 	memset(text, '[', sizeof(text));
@@ -84,7 +84,7 @@ static void test_oversized(void **state)
 	struct server *s = *state;
 	size_t max = 64 * 1024;
 	char *text = malloc(max + 1);
-	int fd = connect_to(s);
+	int fd = connect_client(s);
 
 	assert_non_null(text);
 	memset(text, ' ', max + 1);
@@ -93,7 +93,7 @@ static void test_oversized(void **state)
 	say_len(s, fd, text, max);
 	check_echo(fd, "large");
 
-	fd = connect_to(s);
+	fd = connect_client(s);
 	text[max - 1] = ' ';
 	text[max] = '\n';
 	say_len(s, fd, text, max + 1);
@@ -105,7 +105,7 @@ static void test_oversized(void **state)
 static void test_refused(void **state)
 {
 	struct server *s = *state;
-	int fd = connect_to(s);
+	int fd = connect_client(s);
 
 	say(s, fd, "{}\n");
 	check_refused(fd, "no cmd");
@@ -118,7 +118,7 @@ static void test_refused_with_long_names(void **state)
 	struct buf b = { 0 };
 
 	for (int pad = 0; pad < 3; pad++) {
-		int fd = connect_to(s);
+		int fd = connect_client(s);
 
 		buf__free(&b);
 		assert_int_equal(buf__printf(&b, "{\"cmd\":\"!%.*s", pad, "aa"), 0);
@@ -134,7 +134,7 @@ static void test_refused_with_long_names(void **state)
 static void test_no_answer(void **state)
 {
 	struct server *s = *state;
-	int fd = connect_to(s);
+	int fd = connect_client(s);
 
 	say(s, fd, "{\"cmd\":\"nothing\"}\n"); /* out of memory, for example */
 	check_dropped(fd);
@@ -158,7 +158,7 @@ static void test_of_another_user(void **state)
 	assert_true(pid >= 0);
 	if (!pid) {
 		control__free(s->c);
-		if (setuid(12345) || control__listen(s->path, serve, s, &s->err, &s->c))
+		if (setuid(12345) || control__listen(s->path, serve_client, s, &s->err, &s->c))
 			_exit(1);
 		raise(SIGSTOP);
 		_exit(0);
@@ -185,7 +185,7 @@ static void test_stopped(void **state)
 	assert_true(pid >= 0);
 	if (!pid) {
 		control__free(s->c);
-		if (control__listen(s->path, serve, s, &s->err, &s->c))
+		if (control__listen(s->path, serve_client, s, &s->err, &s->c))
 			_exit(1);
 		raise(SIGSTOP);
 		_exit(0);
@@ -242,8 +242,8 @@ static void test_stale_socket(void **state)
 	close(dead);
 	assert_int_equal(control__request(s->path, json_object(), &err, &reply), -ECONNREFUSED);
 	assert_non_null(strstr(err.msg, s->path));
-	assert_int_equal(control__listen(s->path, serve, s, &err, &s->c), 0);
-	fd = connect_to(s);
+	assert_int_equal(control__listen(s->path, serve_client, s, &err, &s->c), 0);
+	fd = connect_client(s);
 	say(s, fd, "{\"cmd\":\"x\"}\n");
 	check_echo(fd, "x");
 }
@@ -259,13 +259,13 @@ static void test_paths(void **state)
 	memset(path, 'x', sizeof(path));
 	path[0] = '/';
 	path[108] = '\0'; /* one byte too many for sun_path with its NUL */
-	assert_int_equal(control__listen(path, serve, s, &err, &c), -ENAMETOOLONG);
+	assert_int_equal(control__listen(path, serve_client, s, &err, &c), -ENAMETOOLONG);
 	assert_non_null(strstr(err.msg, "choose a shorter base"));
 	assert_int_equal(control__request(path, json_object(), &err, &reply), -ENAMETOOLONG);
 	path[107] = '\0';
 	assert_int_equal(control__request(path, json_object(), &err, &reply), -ENOENT);
 	snprintf(path, sizeof(path), "%s/none/control", s->dir);
-	assert_int_equal(control__listen(path, serve, s, &err, &c), -ENOENT);
+	assert_int_equal(control__listen(path, serve_client, s, &err, &c), -ENOENT);
 	assert_non_null(strstr(err.msg, path));
 	assert_null(c);
 }

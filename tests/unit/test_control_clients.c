@@ -13,17 +13,17 @@ static void test_many_clients(void **state)
 	int fds[32], extra;
 
 	for (int i = 0; i < 32; i++) {
-		fds[i] = connect_to(s);
+		fds[i] = connect_client(s);
 		say(s, fds[i], "{\"cmd\":\"hold\"}\n");
 	}
 	assert_int_equal(s->n_held, 32);
-	extra = connect_to(s);
+	extra = connect_client(s);
 	check_refused(extra, "too many commands");
 	answer_held(s);
 	for (int i = 0; i < 32; i++)
 		check_ok(fds[i]);
 	for (int i = 0; i < 100; i++) { /* slots are free again */
-		fds[0] = connect_to(s);
+		fds[0] = connect_client(s);
 		say(s, fds[0], "{\"cmd\":\"x\"}\n");
 		check_echo(fds[0], "x");
 	}
@@ -37,9 +37,9 @@ static void test_idle_clients(void **state)
 	int fds[32], extra;
 
 	for (int i = 0; i < 32; i++)
-		fds[i] = connect_to(s);
+		fds[i] = connect_client(s);
 	say(s, fds[0], "{"); /* so this one keeps it */
-	extra = connect_to(s);
+	extra = connect_client(s);
 	say(s, extra, "{\"cmd\":\"x\"}\n");
 	check_echo(extra, "x");
 	check_dropped(fds[1]);
@@ -90,11 +90,11 @@ static void test_many_children(void **state)
 static void test_late_answer(void **state)
 {
 	struct server *s = *state;
-	int first = connect_to(s), second;
+	int first = connect_client(s), second;
 
 	say(s, first, "{\"cmd\":\"hold\"}\n");
 	check_silent(first);
-	second = connect_to(s);
+	second = connect_client(s);
 	say(s, second, "{\"cmd\":\"meanwhile\"}\n");
 	check_echo(second, "meanwhile");
 	check_silent(first);
@@ -105,11 +105,11 @@ static void test_late_answer(void **state)
 static void test_gone_before_the_request(void **state)
 {
 	struct server *s = *state;
-	int fd = connect_to(s);
+	int fd = connect_client(s);
 
 	close(fd);
 	run(s);
-	fd = connect_to(s);
+	fd = connect_client(s);
 	say(s, fd, "{\"cmd\":");
 	close(fd);
 	run(s);
@@ -122,7 +122,7 @@ static void test_gone_before_the_answer(void **state)
 	int fd;
 
 	for (int i = 0; i < 40; i++) { /* more clients than slots: none leaks */
-		fd = connect_to(s);
+		fd = connect_client(s);
 		say(s, fd, "{\"cmd\":\"hold\"}\n");
 		close(fd);
 		if (i % 2) /* the server may or may not have seen it yet */
@@ -131,7 +131,7 @@ static void test_gone_before_the_answer(void **state)
 		run(s);
 	}
 	assert_int_equal(s->served, 40);
-	fd = connect_to(s);
+	fd = connect_client(s);
 	say(s, fd, "{\"cmd\":\"x\"}\n");
 	check_echo(fd, "x");
 }
@@ -140,7 +140,7 @@ static void test_gone_before_the_answer(void **state)
 static void test_answered_while_it_hangs_up(void **state)
 {
 	struct server *s = *state;
-	int held = connect_to(s), other = connect_to(s);
+	int held = connect_client(s), other = connect_client(s);
 
 	say(s, held, "{\"cmd\":\"hold\"}\n");
 	assert_int_equal(send(other, "{\"cmd\":\"release\"}\n", 18, 0), 18);
@@ -155,13 +155,13 @@ static void test_big_answer(void **state)
 {
 	struct server *s = *state;
 	struct child c = ask_in_child(s, "big", 500000);
-	int fd = connect_to(s);
+	int fd = connect_client(s);
 
 	serve_child(s, &c);
 	say(s, fd, "{\"cmd\":\"big\"}\n"); /* and a client that does not read it */
 	close(fd);
 	run(s);
-	fd = connect_to(s);
+	fd = connect_client(s);
 	say(s, fd, "{\"cmd\":\"x\"}\n");
 	check_echo(fd, "x");
 }
@@ -169,7 +169,7 @@ static void test_big_answer(void **state)
 static void test_freed_with_clients(void **state)
 {
 	struct server *s = *state;
-	int held = connect_to(s), reading = connect_to(s);
+	int held = connect_client(s), reading = connect_client(s);
 
 	say(s, held, "{\"cmd\":\"hold\"}\n");
 	say(s, reading, "{\"cmd\"");

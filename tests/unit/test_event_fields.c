@@ -72,15 +72,16 @@ static void test_fields(void **state)
 	pid_t pid;
 
 	NEED_TRACEFS();
-	rs = load_rules("[rule-a]\nwhen = syscalls:sys_enter_close\n"
-			"if = fd in (12345, 12346) && comm == NAME\ncount = 10 in 1m\n"
-			"[rule-b]\nwhen = syscalls:sys_enter_close\n"
-			"if = fd == 12346 && comm == NAME\ndump = none\n"
-			"[rule-c]\nwhen = sched:sched_process_exec\n"
-			"if = filename ~ \"/proc/s*/exe\" && filename != \"/proc/self/exec\"\n"
-			"dump = none\n"
-			"[rule-d]\nwhen = sched:sched_process_exec\n"
-			"if = filename ~ \"/proc/s*/exec\"\ndump = none\n");
+	rs = parse_tracepoint_rules(
+		"[rule-a]\nwhen = syscalls:sys_enter_close\n"
+		"if = fd in (12345, 12346) && comm == NAME\ncount = 10 in 1m\n"
+		"[rule-b]\nwhen = syscalls:sys_enter_close\n"
+		"if = fd == 12346 && comm == NAME\ndump = none\n"
+		"[rule-c]\nwhen = sched:sched_process_exec\n"
+		"if = filename ~ \"/proc/s*/exe\" && filename != \"/proc/self/exec\"\n"
+		"dump = none\n"
+		"[rule-d]\nwhen = sched:sched_process_exec\n"
+		"if = filename ~ \"/proc/s*/exec\"\ndump = none\n");
 	d = open_detectors();
 	update(d, rs->rules, rs->n_rules, slots);
 	pid = spawn_subject(close_rare, 10);
@@ -115,8 +116,8 @@ static void test_fields_reload(void **state)
 	pid_t pid;
 
 	NEED_TRACEFS();
-	rs[0] = load_rules(CLOSE_RULE("a", "12345"));
-	rs[1] = load_rules(CLOSE_RULE("a", "12345") CLOSE_RULE("b", "54321"));
+	rs[0] = parse_tracepoint_rules(CLOSE_RULE("a", "12345"));
+	rs[1] = parse_tracepoint_rules(CLOSE_RULE("a", "12345") CLOSE_RULE("b", "54321"));
 	d = open_detectors();
 	update(d, rs[0]->rules, rs[0]->n_rules, slots);
 	counts.d = d;
@@ -152,8 +153,8 @@ static void test_fields_pause(void **state)
 	uint32_t slot;
 
 	NEED_TRACEFS();
-	rs = load_rules("[rule-a]\nwhen = syscalls:sys_enter_close\nif = fd == 12345\n"
-			"cooldown = 2s\n");
+	rs = parse_tracepoint_rules("[rule-a]\nwhen = syscalls:sys_enter_close\nif = fd == 12345\n"
+				    "cooldown = 2s\n");
 	d = open_detectors();
 	update(d, rs->rules, rs->n_rules, &slot);
 	assert_int_equal(await(spawn_subject(close_rare, 2)), 0);
@@ -183,7 +184,7 @@ static void test_fields_pause_and_reload(void **state)
 	NEED_TRACEFS();
 	d = open_detectors();
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
-		struct ruleset *rs = load_rules(rules[i]);
+		struct ruleset *rs = parse_tracepoint_rules(rules[i]);
 		uint32_t slot;
 
 		update(d, rs->rules, rs->n_rules, &slot);
@@ -209,8 +210,9 @@ static void test_fields_namesake(void **state)
 	pid_t pid;
 
 	NEED_TRACEFS();
-	rs = load_rules("[rule-a]\nwhen = syscalls:sys_enter_close\n"
-			"if = fd == 12345 && comm == \"" LISTENER_NAME "\"\ndump = none\n");
+	rs = parse_tracepoint_rules("[rule-a]\nwhen = syscalls:sys_enter_close\n"
+				    "if = fd == 12345 && comm == \"" LISTENER_NAME
+				    "\"\ndump = none\n");
 	d = open_detectors();
 	update(d, rs->rules, rs->n_rules, &slot);
 	pid = spawn_subject(close_as_listener, 0);

@@ -71,7 +71,7 @@ static void note_answer(const char *name, enum explainer_part part, json_t *valu
 			 json_string_value(json_array_get(value, 0)));
 }
 
-static void ask_for(const char *name, const char *what, int symbols)
+static void ask_about_symbols(const char *name, const char *what, int symbols)
 {
 	char path[128];
 	FILE *f;
@@ -84,9 +84,9 @@ static void ask_for(const char *name, const char *what, int symbols)
 	assert_int_equal(explainer__ask(explainer, base, name), 0);
 }
 
-static void ask_about(const char *name, const char *what)
+static void ask_about_incident(const char *name, const char *what)
 {
-	ask_for(name, what, 0);
+	ask_about_symbols(name, what, 0);
 }
 
 /* Process what comes until there is an answer, or, without @answer, until a worker has started. */
@@ -132,9 +132,9 @@ static void who_explains_has_nothing_before_there_is_a_question(void **state)
 
 static void who_hangs_or_dies_is_replaced(void **state)
 {
-	ask_about("1", "hang");
-	ask_about("2", "die");
-	ask_about("3", "good");
+	ask_about_incident("1", "hang");
+	ask_about_incident("2", "die");
+	ask_about_incident("3", "good");
 	await(true);
 	assert_string_equal(answered, "3 good");
 }
@@ -144,8 +144,8 @@ static void symbols_of_the_kernel_come_too(void **state)
 {
 	struct pollfd p = { .fd = explainer__fd(explainer), .events = POLLIN };
 
-	ask_for("1", "many", 100000);
-	ask_for("2", "some", 3000);
+	ask_about_symbols("1", "many", 100000);
+	ask_about_symbols("2", "some", 3000);
 	await(true);
 	assert_string_equal(answered, "1 many");
 	while (!symbols_of[0]) {
@@ -183,9 +183,9 @@ static void openers_that_hang_are_few(void **state)
 	fuse_fixture__hang(&fuse);
 	for (int i = 0; i < STUCK_MAX; i++) {
 		openers[i] = next_opener(i ? openers[i - 1] : 0);
-		ask_about("1", fuse.path);
+		ask_about_incident("1", fuse.path);
 	}
-	ask_about("2", "good");
+	ask_about_incident("2", "good");
 	while (poll(&p, 1, 5000) > 0) /* no other worker begins */
 		explainer__process(explainer, note_answer, NULL);
 	assert_int_equal(explainer__pids(explainer)[1], openers[STUCK_MAX - 1]);

@@ -29,8 +29,8 @@ static struct expr parse_good(const char *text)
 static bool has_string(const struct frbpf_node *n)
 {
 	return n->op == FRBPF_OP_GLOB || n->op == FRBPF_OP_NO_GLOB ||
-	       field_of(n->field)->type == EXPR_PATH || field_of(n->field)->type == EXPR_EXE ||
-	       field_of(n->field)->type == EXPR_NAME;
+	       field_desc(n->field)->type == EXPR_PATH || field_desc(n->field)->type == EXPR_EXE ||
+	       field_desc(n->field)->type == EXPR_NAME;
 }
 
 /* The normal form as text, with conjunctions in parentheses. */
@@ -41,10 +41,10 @@ static void print(const struct expr *e, struct buf *out)
 		const struct frbpf_node *n = &e->nodes[i];
 
 		buf__printf(out, "%s%s%s", n->flags & FRBPF_NODE_CURRENT ? "current." : "",
-			    field_of(n->field)->name, op_names[n->op]);
+			    field_desc(n->field)->name, op_names[n->op]);
 		if (has_string(n))
 			buf__printf(out, "'%s'", e->strings[n->val[0]]);
-		else if (field_of(n->field)->type == EXPR_STRING)
+		else if (field_desc(n->field)->type == EXPR_STRING)
 			buf__printf(out, "'%.16s'", (const char *)n->val);
 		else
 			buf__printf(out, "%lld", (long long)n->val[0]);

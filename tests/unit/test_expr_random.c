@@ -87,7 +87,7 @@ static bool random_list(struct random_expr *r, __u64 actual, const char *unit)
 
 static bool random_comparison(struct random_expr *r)
 {
-	const struct expr_field_desc *f = field_of(draw(r, FRBPF_FIELD_ARG));
+	const struct expr_field_desc *f = field_desc(draw(r, FRBPF_FIELD_ARG));
 	unsigned int current = !f->of_event && draw(r, 4) == 0, value = draw(r, 3);
 	const __u64 *actual = r->subject.val[current][f->field];
 	const char *unit = f->type == EXPR_DURATION ? "ns" : "";
@@ -170,7 +170,7 @@ static void random_subject(struct random_expr *r)
 			char name[FRBPF_COMM_LEN] = { 0 };
 
 			snprintf(name, sizeof(name), "name-%u-is-long", draw(r, 3));
-			if (field_of(field)->type == EXPR_STRING)
+			if (field_desc(field)->type == EXPR_STRING)
 				memcpy(r->subject.val[who][field], name, sizeof(name));
 			else
 				r->subject.val[who][field][0] = draw(r, 3);

@@ -65,7 +65,7 @@ struct wanted {
 	int found;
 };
 
-static void on_record(const struct perf_event_header *h, void *arg)
+static void look_for_lock_wait(const struct perf_event_header *h, void *arg)
 {
 	struct wanted *want = arg;
 	struct {
@@ -88,7 +88,8 @@ static void await_event(struct events *e, struct wanted *want)
 
 	while (!want->found) {
 		for (size_t i = 0; i < e->n; i++)
-			assert_true(forward_ring__drain(&e->rings[i], &record, on_record, want));
+			assert_true(forward_ring__drain(&e->rings[i], &record, look_for_lock_wait,
+							want));
 		usleep(1000);
 	}
 }

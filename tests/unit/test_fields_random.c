@@ -113,7 +113,7 @@ WATCHED long watched_texts(const char *a, const char *b)
 	return a == b;
 }
 
-static const char *place_of(const char *text)
+static const char *place_or_hidden(const char *text)
 {
 	return text ?: hidden;
 }
@@ -134,7 +134,8 @@ static void perform(struct findings *f, long unused)
 	set_name(subject_name());
 	for (int i = 0; i < CALLS; i++) {
 		const struct act_args *a = &acts[i];
-		const char *first = place_of(a->text[0]), *second = place_of(a->text[1]);
+		const char *first = place_or_hidden(a->text[0]),
+			   *second = place_or_hidden(a->text[1]);
 
 		if (a->act == OPEN)
 			syscall(SYS_openat, -1, first, O_RDONLY | O_DIRECTORY, 0);

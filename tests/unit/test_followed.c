@@ -21,7 +21,7 @@ struct engine {
 	struct frbpf_ended ended; /* the last one */
 };
 
-static int on_record(void *ctx, void *data, size_t size)
+static int take_record(void *ctx, void *data, size_t size)
 {
 	struct engine *e = ctx;
 
@@ -52,7 +52,7 @@ static void engine_open(struct engine *e)
 	e->skel->bss->look.now = LOOK;
 	e->skel->bss->look.last = LOOK - THRESHOLD / 10;
 	e->skel->bss->look.looker = LOOKER;
-	e->ring = ring_buffer__new(bpf_map__fd(e->skel->maps.triggers), on_record, e, NULL);
+	e->ring = ring_buffer__new(bpf_map__fd(e->skel->maps.triggers), take_record, e, NULL);
 	assert_non_null(e->ring);
 }
 
@@ -106,7 +106,7 @@ static void look_ends(struct engine *e)
 	engine_run(e, e->skel->progs.look_end);
 }
 
-static void next_look(struct engine *e, uint64_t ns, uint64_t looker)
+static void set_next_look(struct engine *e, uint64_t ns, uint64_t looker)
 {
 	e->skel->bss->look.now = LOOK + ns;
 	e->skel->bss->look.last = LOOK + ns - 1;
@@ -139,7 +139,7 @@ static void assert_ended(const struct engine *e)
 static void close_after_looks(struct engine *e)
 {
 	look_ends(e);
-	next_look(e, 1, LOOKER);
+	set_next_look(e, 1, LOOKER);
 	look_ends(e);
 	assert_ended(e);
 	engine_close(e);
@@ -197,11 +197,11 @@ static void test_other_looks(void **state)
 	look_finds(&e);
 	look_ends(&e);
 	for (uint64_t i = 100; i < 110; i++) {
-		next_look(&e, i, LOOKER + 1);
+		set_next_look(&e, i, LOOKER + 1);
 		look_ends(&e);
 	}
 	assert_int_equal(e.n_ended, 0);
-	next_look(&e, 200, LOOKER);
+	set_next_look(&e, 200, LOOKER);
 	look_ends(&e);
 	assert_int_equal(e.n_ended, 1); /* unseen */
 	assert_int_equal(e.ended.value, 0);

@@ -59,7 +59,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	remove_tree(dir);
+	remove_temp_tree(dir);
 	return 0;
 }
 

@@ -27,7 +27,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	remove_tree(*state);
+	remove_temp_tree(*state);
 	free(*state);
 	return 0;
 }

@@ -155,7 +155,7 @@ static void test_join_overdue(void **state)
 	w->dumpers[0].busy = true;
 	fire(w, RULE_A);
 	w->now += POST + 1;
-	assert_null(next_due(w));
+	assert_null(next_due_incident(w));
 	fire_at(w, RULE_A, begun + 3000000000ULL);
 	assert_int_equal(w->counters[RULE_A].joined, 1);
 	w->confs[RULE_LATE].post = 2000000000ULL;
@@ -178,7 +178,7 @@ static void test_join_until_full(void **state)
 	inc = freeze_next(w);
 	assert_int_equal(inc->n_triggers, INCIDENT_TRIGGERS_MAX);
 	assert_int_equal(inc->n_merged, 5);
-	assert_null(next_due(w));
+	assert_null(next_due_incident(w));
 }
 
 static void test_join_own_active_set_only(void **state)

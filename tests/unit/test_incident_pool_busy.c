@@ -29,7 +29,7 @@ static void test_manual(void **state)
 	assert_int_equal(one->n_triggers + two->n_triggers, 2);
 	assert_ptr_equal(freeze_next(w), one);
 	w->now += POST;
-	assert_null(next_due(w));
+	assert_null(next_due_incident(w));
 	written(w, one);
 	assert_ptr_equal(freeze_next(w), two);
 	written(w, two);
@@ -79,7 +79,7 @@ static void test_waits_for_its_session(void **state)
 	dump(w, 2);
 	other = freeze_next(w); /* wants another session, so goes first */
 	assert_int_equal(other->sessions, 2);
-	assert_null(next_due(w));
+	assert_null(next_due_incident(w));
 	written(w, first);
 	assert_int_equal(freeze_next(w)->number, 2);
 }
@@ -95,10 +95,10 @@ static void test_no_overtaking(void **state)
 	assert_int_equal(dump(w, 4)->number, 4);
 	assert_int_equal(dump(w, 6)->number, 5);
 	assert_int_equal(freeze_next(w)->number, 4);
-	assert_null(next_due(w));
+	assert_null(next_due_incident(w));
 	written(w, first);
 	assert_int_equal(freeze_next(w)->number, 2);
-	assert_null(next_due(w)); /* 3 waits for 2, 5 for 4 and 3 */
+	assert_null(next_due_incident(w)); /* 3 waits for 2, 5 for 4 and 3 */
 }
 
 /* Only due incidents delay others. */
@@ -211,7 +211,7 @@ static void test_no_joining_while_it_is_frozen(void **state)
 
 	fire(w, RULE_A);
 	w->now += POST;
-	inc = next_due(w);
+	inc = next_due_incident(w);
 	assert_non_null(inc);
 	fire(w, RULE_A); /* another thread's request would find it so */
 	assert_int_equal(inc->n_triggers, 1);
@@ -261,7 +261,7 @@ static void test_storm(void **state)
 		pthread_mutex_lock(&s.lock);
 		fire(w, i % RULE_LATE);
 		w->now += POST;
-		while ((inc = next_due(w)))
+		while ((inc = next_due_incident(w)))
 			freeze(w, inc);
 		pthread_mutex_unlock(&s.lock);
 	}

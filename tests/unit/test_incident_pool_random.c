@@ -57,7 +57,7 @@ static void step(struct world *w)
 		w->now += random() % 4 ? (uint64_t)random() % (2 * POST) : MERGE / 2;
 		break;
 	case 5:
-		while ((inc = next_due(w)))
+		while ((inc = next_due_incident(w)))
 			freeze(w, inc);
 		break;
 	default:

@@ -406,7 +406,7 @@ struct served {
 	bool once;
 };
 
-static void serve(void *arg, uint32_t events)
+static void serve_eventfd(void *arg, uint32_t events)
 {
 	struct served *s = arg;
 	uint64_t n;
@@ -465,11 +465,11 @@ static void test_listener(void **state)
 
 	assert_non_null(l);
 	assert_false(thread_is_there("frbpf-listen"));
-	assert_int_equal(listener__add(l, -1, EPOLLIN, serve, &a), -EBADF);
+	assert_int_equal(listener__add(l, -1, EPOLLIN, serve_eventfd, &a), -EBADF);
 	assert_true(thread_goes("frbpf-listen"));
 	for (int round = 0; round < 2; round++) {
-		assert_int_equal(listener__add(l, a.fd, EPOLLIN, serve, &a), 0);
-		assert_int_equal(listener__add(l, b.fd, EPOLLIN, serve, &b), 0);
+		assert_int_equal(listener__add(l, a.fd, EPOLLIN, serve_eventfd, &a), 0);
+		assert_int_equal(listener__add(l, b.fd, EPOLLIN, serve_eventfd, &b), 0);
 		assert_true(thread_is_there("frbpf-listen"));
 		poke_and_wait(a.fd, a.answer);
 		poke_and_wait(b.fd, a.answer);

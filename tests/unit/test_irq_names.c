@@ -39,7 +39,7 @@ struct irq_entry {
 	char name[28];
 } __attribute__((packed));
 
-static void add_raw(struct buf *b, uint64_t id, int at, const void *raw, size_t size)
+static void add_raw_sample(struct buf *b, uint64_t id, int at, const void *raw, size_t size)
 {
 	const struct record_sample s = { .id = id, .time = T0 + at, .raw = raw, .raw_size = size };
 
@@ -55,12 +55,12 @@ static void add_entry(struct buf *b, int at, const char *name, uint16_t size)
 	};
 
 	snprintf(e.name, sizeof(e.name), "%s", name);
-	add_raw(b, 601, at, &e, sizeof(e));
+	add_raw_sample(b, 601, at, &e, sizeof(e));
 }
 
 /* Write a dump with these samples, and read it. @interrupt: the event frbpf:interrupt */
-static void read_back(struct fixture *x, const struct buf *b, struct perfdata_attr interrupt,
-		      struct sched_events *ret)
+static void read_events_back(struct fixture *x, const struct buf *b, struct perfdata_attr interrupt,
+			     struct sched_events *ret)
 {
 	static const uint64_t ids[] = { 601 };
 	struct perf_event_attr entry = *marker__attr(MARKER_INTERRUPT);
@@ -112,11 +112,11 @@ static void test_names_of_handlers(void **state)
 	add_entry(&b, 1, "virtio0", 8);
 	add_entry(&b, 2, "mlx5_comp12@pci:0000:3b:00", 27);
 	for (int i = 0; i < 3; i++)
-		add_raw(&b, marker__id(MARKER_INTERRUPT), 3 + i, &interrupts[i],
-			sizeof(interrupts[i]));
+		add_raw_sample(&b, marker__id(MARKER_INTERRUPT), 3 + i, &interrupts[i],
+			       sizeof(interrupts[i]));
 	add_entry(&b, 6, "eth0", 5);
 	add_entry(&b, 7, "eth1", UINT16_MAX);
-	read_back(*state, &b, marker__event(MARKER_INTERRUPT), &e);
+	read_events_back(*state, &b, marker__event(MARKER_INTERRUPT), &e);
 	assert_int_equal(e.n, 7);
 	handler_is(&e, 0, SCHED_IRQ, "virtio0");
 	handler_is(&e, 1, SCHED_IRQ, "mlx5_comp12@pci:0000:3b");
@@ -146,8 +146,8 @@ static void test_without_names(void **state)
 	attr.config = OLD_TYPE;
 	event.attr = &attr;
 	event.format = &formats[1];
-	add_raw(&b, marker__id(MARKER_INTERRUPT), 1, &old, sizeof(old));
-	read_back(*state, &b, event, &e);
+	add_raw_sample(&b, marker__id(MARKER_INTERRUPT), 1, &old, sizeof(old));
+	read_events_back(*state, &b, event, &e);
 	assert_int_equal(e.n, 1);
 	handler_is(&e, 0, SCHED_INTERRUPT, NULL);
 	assert_int_equal(e.v[0].value, 20000);
@@ -166,7 +166,7 @@ static void test_too_many_names(void **state)
 		snprintf(name, sizeof(name), "%d", i);
 		add_entry(&b, i + 1, name, sizeof(name));
 	}
-	read_back(*state, &b, marker__event(MARKER_INTERRUPT), &e);
+	read_events_back(*state, &b, marker__event(MARKER_INTERRUPT), &e);
 	assert_int_equal(e.n, 1100);
 	handler_is(&e, 1023, SCHED_IRQ, "1023");
 	handler_is(&e, 1024, SCHED_IRQ, NULL);

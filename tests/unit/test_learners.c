@@ -41,7 +41,7 @@ static void next_slice(struct course *c)
 }
 
 /* How often the rule fires on @n values. */
-static int inject(struct course *c, uint64_t value, int n)
+static int inject_values(struct course *c, uint64_t value, int n)
 {
 	struct frbpf_event e = { .time = now_ns(), .value = value, .source = FRBPF_SOURCE_APP };
 	int fired = 0;
@@ -72,18 +72,19 @@ static void test_learns(void **state)
 
 	SKIP_UNLESS_POSSIBLE();
 	c = course_open(&r, NULL);
-	assert_int_equal(inject(&c, 1 * MS, 98), 0);
-	assert_int_equal(inject(&c, 1000 * MS, 1), 0); /* nothing is learnt yet */
+	assert_int_equal(inject_values(&c, 1 * MS, 98), 0);
+	assert_int_equal(inject_values(&c, 1000 * MS, 1), 0); /* nothing is learnt yet */
 	next_slice(&c);
 	assert_int_equal(learnt(&c).values, 99);
 	assert_int_equal(learnt(&c).limit, 0);
-	assert_int_equal(inject(&c, 1000 * MS, 1), 0); /* nor directly after the last value */
+	/* nor directly after the last value */
+	assert_int_equal(inject_values(&c, 1000 * MS, 1), 0);
 	next_slice(&c);
 	assert_int_equal(learnt(&c).values, 100);
 	assert_about(learnt(&c).percentile, 1 * MS);
 	assert_int_equal(learnt(&c).limit, 2 * learnt(&c).percentile);
-	assert_int_equal(inject(&c, learnt(&c).limit, 1), 0);
-	assert_int_equal(inject(&c, learnt(&c).limit + 1, 1), 1);
+	assert_int_equal(inject_values(&c, learnt(&c).limit, 1), 0);
+	assert_int_equal(inject_values(&c, learnt(&c).limit + 1, 1), 1);
 	assert_int_equal(c.b.last.threshold, learnt(&c).limit);
 	assert_int_equal(state_of(c.b.d, 0).matched, 1); /* values below the limit do not match */
 	bench_close(&c.b);
@@ -99,7 +100,7 @@ static void test_percentile(void **state)
 	SKIP_UNLESS_POSSIBLE();
 	c = course_open(&r, NULL);
 	for (int i = 1; i <= 1000; i++)
-		inject(&c, (uint64_t)i * i * 1000, 1); /* 810000 us is value number 900 */
+		inject_values(&c, (uint64_t)i * i * 1000, 1); /* 810000 us is value number 900 */
 	next_slice(&c);
 	assert_about(learnt(&c).percentile, 810 * MS);
 	bench_close(&c.b);
@@ -113,12 +114,12 @@ static void test_least(void **state)
 
 	SKIP_UNLESS_POSSIBLE();
 	c = course_open(&r, NULL);
-	inject(&c, 1 * MS, 20);
+	inject_values(&c, 1 * MS, 20);
 	next_slice(&c);
 	assert_int_equal(learnt(&c).limit, 5 * MS);
-	assert_int_equal(inject(&c, 5 * MS, 1), 0);
-	assert_int_equal(inject(&c, 5 * MS + 1, 1), 1);
-	inject(&c, 100 * MS, 200);
+	assert_int_equal(inject_values(&c, 5 * MS, 1), 0);
+	assert_int_equal(inject_values(&c, 5 * MS + 1, 1), 1);
+	inject_values(&c, 100 * MS, 200);
 	next_slice(&c);
 	assert_about(learnt(&c).limit, 150 * MS);
 	bench_close(&c.b);
@@ -133,9 +134,9 @@ static void test_forgets(void **state)
 
 	SKIP_UNLESS_POSSIBLE();
 	c = course_open(&r, NULL);
-	inject(&c, 1 * MS, 100);
+	inject_values(&c, 1 * MS, 100);
 	next_slice(&c);
-	inject(&c, 100 * MS, 15); /* too few alone */
+	inject_values(&c, 100 * MS, 15); /* too few alone */
 	for (int i = 0; i < PAST_SLICES - 1; i++)
 		next_slice(&c);
 	assert_int_equal(learnt(&c).values, 15);
@@ -143,7 +144,7 @@ static void test_forgets(void **state)
 	next_slice(&c);
 	assert_about(learnt(&c).percentile, 1 * MS);
 	assert_int_equal(learnt(&c).values, 0);
-	inject(&c, 100 * MS, 20);
+	inject_values(&c, 100 * MS, 20);
 	next_slice(&c);
 	assert_about(learnt(&c).percentile, 100 * MS);
 	bench_close(&c.b);
@@ -159,9 +160,9 @@ static void test_counts_once(void **state)
 	SKIP_UNLESS_POSSIBLE();
 	r.cooldown = (struct rate){ .window = 60000 * MS, .per = FRBPF_PER_PROCESS };
 	c = course_open(&r, NULL);
-	inject(&c, 1 * MS, 20);
+	inject_values(&c, 1 * MS, 20);
 	next_slice(&c);
-	assert_int_equal(inject(&c, 3 * MS, 5), 1);
+	assert_int_equal(inject_values(&c, 3 * MS, 5), 1);
 	assert_int_equal(learnt(&c).values, 25);
 	bench_close(&c.b);
 	rule_free(&r);
@@ -192,9 +193,9 @@ static void test_restart(void **state)
 
 	SKIP_UNLESS_POSSIBLE();
 	c = course_open(&r, NULL);
-	inject(&c, 3 * MS, 60);
+	inject_values(&c, 3 * MS, 60);
 	next_slice(&c);
-	inject(&c, 5 * MS, 60);
+	inject_values(&c, 5 * MS, 60);
 	next_slice(&c);
 	before = learnt(&c);
 	assert_int_equal(detectors__each_learnt(c.b.d, keep, k), 0);
@@ -202,8 +203,8 @@ static void test_restart(void **state)
 	c = course_open(&r, &past);
 	assert_int_equal(learnt(&c).values, 120);
 	assert_int_equal(learnt(&c).limit, before.limit);
-	assert_int_equal(inject(&c, before.limit, 1), 0);
-	assert_int_equal(inject(&c, before.limit + 1, 1), 1);
+	assert_int_equal(inject_values(&c, before.limit, 1), 0);
+	assert_int_equal(inject_values(&c, before.limit + 1, 1), 1);
 	bench_close(&c.b);
 	/* others have not learnt that */
 	r.learn_id = 8;

@@ -85,7 +85,7 @@ static void hits(struct rule_conf *rules)
 		 "[rule-a]\nwhen = raw_syscalls:sys_enter\nif = id == %d\n"
 		 "[rule-b]\nwhen = raw_syscalls:sys_enter\nif = id == %d && prio < 140\n",
 		 RARE_CALL, RARE_CALL);
-	rs = parse_rules(text, bind_tracepoint, NULL, 0);
+	rs = parse_rules_text(text, bind_tracepoint, NULL, 0);
 	assert_int_equal(rs->n_rules, RULES);
 	memcpy(rules, rs->rules, RULES * sizeof(*rules));
 }
@@ -101,7 +101,8 @@ static uint64_t n_values(const struct frbpf_rule_state *st)
 	return n;
 }
 
-static void check_state(const struct frbpf_rule_state *st, const struct limits *l, bool has_values)
+static void check_rule_state(const struct frbpf_rule_state *st, const struct limits *l,
+			     bool has_values)
 {
 	assert_int_equal(st->matched, N);
 	assert_int_equal(st->fired, l->fired);
@@ -139,7 +140,7 @@ static void check_limits(struct detectors *d, void (*make)(struct rule_conf *rul
 	assert_int_equal(await(spawn(make_rare_calls, NULL, N)), 0);
 	for (int i = 0; i < n; i++) {
 		st = state_of(d, slots[i]);
-		check_state(&st, l, has_values);
+		check_rule_state(&st, l, has_values);
 	}
 	collect(d, 0);
 }
@@ -213,7 +214,7 @@ static void test_mixed_conditions(void **state)
 			 "dump = none\ncooldown = 0\n",
 			 i, cases[i].condition);
 		name_call(text);
-		rs = parse_rules(text, bind_tracepoint, NULL, 0);
+		rs = parse_rules_text(text, bind_tracepoint, NULL, 0);
 		assert_int_equal(rs->n_rules, 1);
 		update(d, rs->rules, 1, &slot);
 		assert_int_equal(await(spawn(make_rare_calls, NULL, N)), 0);
@@ -384,7 +385,7 @@ static void test_other_subject(void **state)
 	snprintf(text, sizeof(text),
 		 "[rule-a]\nwhen = signal:signal_generate\nif = sig == %d\ncooldown = 1h\n",
 		 RARE_SIGNAL);
-	rs = parse_rules(text, bind_tracepoint, NULL, 0);
+	rs = parse_rules_text(text, bind_tracepoint, NULL, 0);
 	d = open_detectors();
 	update(d, rs->rules, 1, &slot);
 	for (int i = 0; i < n; i++)

@@ -48,7 +48,7 @@ static const char *in_dir(const char *name)
 	return path[turn];
 }
 
-static void write_file(const char *path, const char *text)
+static void write_text_file(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
 
@@ -57,7 +57,7 @@ static void write_file(const char *path, const char *text)
 	close(fd);
 }
 
-static int set_up(void **state)
+static int set_up_home(void **state)
 {
 	unsetenv("FRBPF_BASE");
 	setenv("HOME", dir, 1);
@@ -124,9 +124,10 @@ static void test_config(void **state)
 	const char *path = in_dir("conf");
 
 	setenv("FRBPF_BASE", "/from/env", 1);
-	write_file(path, "[daemon]\n\tbase = /from/config # why\n[session-a]\n\trun = -a\n");
+	write_text_file(path, "[daemon]\n\tbase = /from/config # why\n[session-a]\n\trun = -a\n");
 	check(NULL, path, "/from/config");
-	write_file(path, "[session-a]\nbase = /no\n[daemon]\nbase=\"/with blank\"\nbase=/second\n");
+	write_text_file(path,
+			"[session-a]\nbase = /no\n[daemon]\nbase=\"/with blank\"\nbase=/second\n");
 	check(NULL, path, "/with blank");
 	unlink(path);
 }
@@ -150,7 +151,7 @@ static void test_config_without_a_base(void **state)
 
 	setenv("FRBPF_BASE", "/from/env", 1);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		write_file(path, texts[i]);
+		write_text_file(path, texts[i]);
 		check_fails(path, -EINVAL, "base not defined");
 	}
 	unlink(path);
@@ -163,7 +164,7 @@ static void test_config_that_cannot_be_read(void **state)
 
 	setenv("FRBPF_BASE", "/from/env", 1);
 	check_fails("/no/such/config", -ENOENT, "No such file");
-	write_file(path, "[daemon\nbase = /from/config\n");
+	write_text_file(path, "[daemon\nbase = /from/config\n");
 	check_fails(path, -EINVAL, ":1:");
 	unlink(path);
 	assert_int_equal(mkdir(path, 0700), 0);
@@ -183,7 +184,7 @@ static void leave_note(const char *text)
 {
 	mkdir(LOCATION_RUN_DIR, 0755);
 	assert_int_equal(chmod(LOCATION_RUN_DIR, 0755), 0);
-	write_file(NOTE, text);
+	write_text_file(NOTE, text);
 }
 
 /* Each one takes precedence over the later ones. */
@@ -191,12 +192,12 @@ static void test_order(void **state)
 {
 	need_namespace();
 	check(NULL, NULL, BASE_DIR_DEFAULT);
-	write_file(in_dir(".perfconfig"), "[daemon]\nbase = /home/perf\n");
+	write_text_file(in_dir(".perfconfig"), "[daemon]\nbase = /home/perf\n");
 	check(NULL, NULL, "/home/perf");
 	unsetenv("HOME");
 	check(NULL, NULL, BASE_DIR_DEFAULT);
 	setenv("HOME", dir, 1);
-	write_file(PERF_ETC, "[daemon]\nbase = /etc/perf\n"); /* perf accepts this one alone */
+	write_text_file(PERF_ETC, "[daemon]\nbase = /etc/perf\n"); /* perf accepts this one alone */
 	check(NULL, NULL, "/etc/perf");
 	setenv("PERF_CONFIG_NOSYSTEM", "1", 1);
 	check(NULL, NULL, "/home/perf");
@@ -204,7 +205,7 @@ static void test_order(void **state)
 	check(NULL, NULL, BASE_DIR_DEFAULT);
 	unsetenv("PERF_CONFIG_NOSYSTEM");
 	unsetenv("PERF_CONFIG_NOGLOBAL");
-	write_file(LOCATION_RULES, "[daemon]\nbase = /etc/rules\n");
+	write_text_file(LOCATION_RULES, "[daemon]\nbase = /etc/rules\n");
 	check(NULL, NULL, "/etc/rules");
 	leave_note("/noted\n");
 	check(NULL, NULL, "/noted");
@@ -220,14 +221,14 @@ static void test_perfconfig_of_another_user(void **state)
 	char path[PATH_MAX] = "none";
 
 	need_namespace();
-	write_file(in_dir(".perfconfig"), "[daemon]\nbase = /home/perf\n");
+	write_text_file(in_dir(".perfconfig"), "[daemon]\nbase = /home/perf\n");
 	assert_true(location__perf_config(false, path));
 	assert_string_equal(path, in_dir(".perfconfig"));
 	assert_int_equal(chown(path, 65534, 65534), 0);
 	assert_false(location__perf_config(false, path));
 	assert_false(location__perf_config(true, path));
 	check(NULL, NULL, BASE_DIR_DEFAULT);
-	write_file(PERF_ETC, "[session-a]\nrun = -a\n");
+	write_text_file(PERF_ETC, "[session-a]\nrun = -a\n");
 	assert_false(location__perf_config(false, path));
 	assert_true(location__perf_config(true, path));
 	assert_string_equal(path, PERF_ETC);
@@ -236,9 +237,9 @@ static void test_perfconfig_of_another_user(void **state)
 static void test_broken_files_are_passed_over(void **state)
 {
 	need_namespace();
-	write_file(PERF_ETC, "[daemon]\nbase = /etc/perf\n");
-	write_file(in_dir(".perfconfig"), "[daemon\n");
-	write_file(LOCATION_RULES, "[daemon]\nbase = relative\n");
+	write_text_file(PERF_ETC, "[daemon]\nbase = /etc/perf\n");
+	write_text_file(in_dir(".perfconfig"), "[daemon\n");
+	write_text_file(LOCATION_RULES, "[daemon]\nbase = relative\n");
 	leave_note("nonsense\n");
 	check(NULL, NULL, "/etc/perf");
 	unlink(PERF_ETC);
@@ -406,7 +407,7 @@ static void test_announce_without_root(void **state)
 	assert_int_equal(access(LOCATION_RUN_DIR, F_OK), -1);
 }
 
-#define location_test(f) cmocka_unit_test_setup(f, set_up)
+#define location_test(f) cmocka_unit_test_setup(f, set_up_home)
 
 int main(void)
 {

@@ -32,7 +32,7 @@ struct scene {
 	json_t *json; /* the text written last */
 };
 
-static int set_up(void **state)
+static int set_up_scene(void **state)
 {
 	struct scene *s = calloc(1, sizeof(*s));
 	struct err err;
@@ -50,7 +50,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_scene(void **state)
 {
 	struct scene *s = *state;
 	int left;
@@ -290,7 +290,7 @@ static void test_freeze(void **state)
 
 /* ---- sessions ---- */
 
-static void add_sessions(struct scene *s)
+static void add_scene_sessions(struct scene *s)
 {
 	s->sessions[0] = (struct session){ .name = "cycles", .run = "-e cycles -a", .n_cpus = 2 };
 	s->sessions[1] = (struct session){ .name = "sched", .run = "-e sched:* -a", .n_cpus = 2 };
@@ -357,7 +357,7 @@ static void test_session(void **state)
 	struct scene *s = *state;
 	char path[256];
 
-	add_sessions(s);
+	add_scene_sessions(s);
 	write_it(s);
 	check_length(s, "sessions", 1); /* only those of the incident */
 	check_text(s, "sessions.0.name", "cycles");
@@ -385,7 +385,7 @@ static void test_cpus(void **state)
 {
 	struct scene *s = *state;
 
-	add_sessions(s);
+	add_scene_sessions(s);
 	write_it(s);
 	check_length(s, "sessions.0.cpus", 2);
 	check_number(s, "sessions.0.cpus.0.cpu", 0);
@@ -403,7 +403,7 @@ static void test_failed_session(void **state)
 {
 	struct scene *s = *state;
 
-	add_sessions(s);
+	add_scene_sessions(s);
 	s->inc->results[63] = (struct dump_result){ .session = &s->sessions[1],
 						    .error = -ENOSPC,
 						    .error_text = "no space",
@@ -515,7 +515,7 @@ static void test_bytes_of_names(void **state)
 	struct scene *s = *state;
 
 	s->rule.if_text = "comm == \"\xfc\"";
-	add_sessions(s);
+	add_scene_sessions(s);
 	s->sessions[0].run = "-e cycles -o \xff";
 	s->inc->results[2] = (struct dump_result){ .session = &s->sessions[1],
 						   .error = -EIO,
@@ -532,7 +532,7 @@ static void test_bytes_of_the_base(void **state)
 {
 	struct scene *s = *state;
 
-	add_sessions(s);
+	add_scene_sessions(s);
 	strcpy(s->base.path, "/\xff");
 	write_it(s);
 	strcpy(s->base.path, s->dir);
@@ -550,7 +550,7 @@ static void test_long_run(void **state)
 	assert_non_null(run);
 	memset(run, 'e', len);
 	run[len] = '\0';
-	add_sessions(s);
+	add_scene_sessions(s);
 	s->sessions[0].run = run;
 	write_it(s);
 	check_text(s, "sessions.0.run", run);
@@ -621,7 +621,7 @@ static void test_suspended(void **state)
 			 2 * (2 * SUSPENDS_MAX + 1) * hour - 5 * NSEC_PER_SEC);
 }
 
-#define manifest_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define manifest_test(f) cmocka_unit_test_setup_teardown(f, set_up_scene, tear_down_scene)
 
 int main(void)
 {

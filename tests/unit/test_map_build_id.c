@@ -53,7 +53,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	examiner__free(examiner);
-	remove_tree(dir);
+	remove_temp_tree(dir);
 	return 0;
 }
 

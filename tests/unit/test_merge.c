@@ -32,7 +32,7 @@ static void name_host(struct file *f, const char *host)
 	assert_int_equal(encode__u32(cpus, 2) ?: encode__u32(cpus, 2), 0);
 }
 
-static void begin_file(struct file *f, uint64_t config, uint64_t id)
+static void begin_input(struct file *f, uint64_t config, uint64_t id)
 {
 	add_attr(f, PERF_TYPE_SOFTWARE, config, OUR_TYPE, id);
 	name_host(f, "host");
@@ -117,8 +117,8 @@ static void the_same_event_becomes_one(void **state)
 	struct perf_file *f;
 	size_t event;
 
-	begin_file(&a, PERF_COUNT_SW_CPU_CLOCK, 501);
-	begin_file(&b, PERF_COUNT_SW_CPU_CLOCK, 501);
+	begin_input(&a, PERF_COUNT_SW_CPU_CLOCK, 501);
+	begin_input(&b, PERF_COUNT_SW_CPU_CLOCK, 501);
 	add_sample(&a, 501, T0 + 10);
 	add_sample(&a, 501, T0 + 20);
 	add_sample(&b, 501, T0 + 20); /* of both windows */
@@ -139,8 +139,8 @@ static void an_id_of_two_events_is_changed(void **state)
 	struct perf_file *f;
 	size_t event;
 
-	begin_file(&a, PERF_COUNT_SW_CPU_CLOCK, 501);
-	begin_file(&b, PERF_COUNT_SW_TASK_CLOCK, 501);
+	begin_input(&a, PERF_COUNT_SW_CPU_CLOCK, 501);
+	begin_input(&b, PERF_COUNT_SW_TASK_CLOCK, 501);
 	add_sample(&a, 501, T0 + 10);
 	add_sample(&b, 501, T0 + 5);
 	f = merged(&a, &b, &res);
@@ -159,8 +159,8 @@ static void what_two_sessions_record_stays_two(void **state)
 	struct merge_result res;
 	struct perf_file *f;
 
-	begin_file(&a, PERF_COUNT_SW_CPU_CLOCK, 501);
-	begin_file(&b, PERF_COUNT_SW_CPU_CLOCK, 601);
+	begin_input(&a, PERF_COUNT_SW_CPU_CLOCK, 501);
+	begin_input(&b, PERF_COUNT_SW_CPU_CLOCK, 601);
 	add_sample(&a, 501, T0 + 10);
 	add_sample(&a, 501, T0 + 30);
 	add_sample(&b, 601, T0 + 10);
@@ -186,11 +186,11 @@ static void samples_get_the_fields_that_they_lack(void **state)
 	struct perf_file *f;
 	struct sample got;
 
-	begin_file(&a, PERF_COUNT_SW_CPU_CLOCK, 501);
+	begin_input(&a, PERF_COUNT_SW_CPU_CLOCK, 501);
 	last_attr(&a)->sample_type =
 		PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD;
 	add_record(&a, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, &s, sizeof(s));
-	begin_file(&b, PERF_COUNT_SW_TASK_CLOCK, 502);
+	begin_input(&b, PERF_COUNT_SW_TASK_CLOCK, 502);
 	add_sample(&b, 502, T0 + 10);
 	f = merged(&a, &b, &res);
 	assert_int_equal(perf_file__next(f, &err, &rec), 1);
@@ -210,8 +210,8 @@ static void names_stand_there_once(void **state)
 	struct merge_result res;
 	struct perf_file *f;
 
-	begin_file(&a, PERF_COUNT_SW_CPU_CLOCK, 501);
-	begin_file(&b, PERF_COUNT_SW_CPU_CLOCK, 501);
+	begin_input(&a, PERF_COUNT_SW_CPU_CLOCK, 501);
+	begin_input(&b, PERF_COUNT_SW_CPU_CLOCK, 501);
 	add_comm(&a, T0, "postgres");
 	add_sample(&a, 501, T0 + 10);
 	add_sample(&a, 501, T0 + 50);
@@ -228,7 +228,7 @@ static void other_machines_and_clocks_are_refused(void **state)
 {
 	struct file a = { 0 }, b = { 0 };
 
-	begin_file(&a, PERF_COUNT_SW_CPU_CLOCK, 501);
+	begin_input(&a, PERF_COUNT_SW_CPU_CLOCK, 501);
 	add_attr(&b, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, OUR_TYPE, 502);
 	name_host(&b, "elsewhere");
 	add_sample(&a, 501, T0);
@@ -236,8 +236,8 @@ static void other_machines_and_clocks_are_refused(void **state)
 	not_merged(&a, &b, "'elsewhere'");
 
 	a = b = (struct file){ 0 };
-	begin_file(&a, PERF_COUNT_SW_CPU_CLOCK, 501);
-	begin_file(&b, PERF_COUNT_SW_CPU_CLOCK, 502);
+	begin_input(&a, PERF_COUNT_SW_CPU_CLOCK, 501);
+	begin_input(&b, PERF_COUNT_SW_CPU_CLOCK, 502);
 	last_attr(&b)->use_clockid = 1;
 	last_attr(&b)->clockid = CLOCK_MONOTONIC;
 	add_sample(&a, 501, T0);
@@ -245,8 +245,8 @@ static void other_machines_and_clocks_are_refused(void **state)
 	not_merged(&a, &b, "perf's own clock");
 
 	a = b = (struct file){ 0 };
-	begin_file(&a, PERF_COUNT_SW_CPU_CLOCK, 501);
-	begin_file(&b, PERF_COUNT_SW_CPU_CLOCK, 502);
+	begin_input(&a, PERF_COUNT_SW_CPU_CLOCK, 501);
+	begin_input(&b, PERF_COUNT_SW_CPU_CLOCK, 502);
 	last_attr(&b)->sample_type &= ~(uint64_t)PERF_SAMPLE_TIME;
 	not_merged(&a, &b, "have no times");
 }
@@ -257,11 +257,11 @@ static void hostile_samples_are_refused(void **state)
 	const uint64_t s[] = { 501, 0, 0, T0, 0, 1, UINT64_MAX /* counters */ };
 	struct file a = { 0 }, b = { 0 };
 
-	begin_file(&a, PERF_COUNT_SW_CPU_CLOCK, 501);
+	begin_input(&a, PERF_COUNT_SW_CPU_CLOCK, 501);
 	last_attr(&a)->sample_type |= PERF_SAMPLE_READ;
 	last_attr(&a)->read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID;
 	add_record(&a, PERF_RECORD_SAMPLE, 0, s, sizeof(s));
-	begin_file(&b, PERF_COUNT_SW_CPU_CLOCK, 502);
+	begin_input(&b, PERF_COUNT_SW_CPU_CLOCK, 502);
 	add_sample(&b, 502, T0);
 	not_merged(&a, &b, "its fields do not fit into it");
 }

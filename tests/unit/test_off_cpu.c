@@ -178,8 +178,8 @@ static void a_sleep_ends_with_the_window(void **state)
 	list.off_cpu.least_ns = 0;
 }
 
-static void add_sleeper(struct buf *b, uint32_t cpu, uint64_t began, uint16_t n_kernel,
-			uint16_t n_user)
+static void add_asleep_record(struct buf *b, uint32_t cpu, uint64_t began, uint16_t n_kernel,
+			      uint16_t n_user)
 {
 	struct frbpf_asleep a = {
 		.size = FRBPF_ASLEEP_HEAD + 8 * (n_kernel + n_user),
@@ -205,12 +205,12 @@ static void who_still_sleeps_has_a_sample(void **state)
 	session.cpus = &cpu;
 	session.n_cpus = 1;
 	list.off_cpu.least_ns = 5;
-	add_sleeper(&asleep, 6, 46, 1, 1); /* too short */
-	add_sleeper(&asleep, 7, 10, 1, 1); /* a CPU that is not recorded */
-	add_sleeper(&asleep, 6, 60, 1, 1); /* it began after the end */
-	add_sleeper(&asleep, 6, 45, 2, 1);
-	add_sleeper(&asleep, 6, 40, 0, 0);
-	add_sleeper(&asleep, 6, 40, 1, 1);
+	add_asleep_record(&asleep, 6, 46, 1, 1); /* too short */
+	add_asleep_record(&asleep, 7, 10, 1, 1); /* a CPU that is not recorded */
+	add_asleep_record(&asleep, 6, 60, 1, 1); /* it began after the end */
+	add_asleep_record(&asleep, 6, 45, 2, 1);
+	add_asleep_record(&asleep, 6, 40, 0, 0);
+	add_asleep_record(&asleep, 6, 40, 1, 1);
 	asleep.len -= 8; /* the last one was cut off */
 	assert_int_equal(offcpu_event__add_asleep(&session, &asleep, 50, &samples, &cpus), 0);
 	assert_int_equal(cpus.len, 2 * sizeof(size_t));

@@ -340,7 +340,7 @@ static int make_fifos(void **state)
 
 static int remove_fifos(void **state)
 {
-	remove_tree(path_dir);
+	remove_temp_tree(path_dir);
 	return 0;
 }
 

@@ -228,7 +228,7 @@ static void add_event(struct buf *b, const char *line)
 }
 
 /* `perf evlist -v` of a file; "" if perf fails. */
-static void read_attrs(const struct fixture *x, const char *file, struct buf *ret)
+static void read_evlist(const struct fixture *x, const char *file, struct buf *ret)
 {
 	struct buf out = { 0 };
 	char cmd[256], path[128], *save, *line;
@@ -302,7 +302,7 @@ static void record_lines(const struct fixture *x)
 }
 
 /* Open it once, to drop what this kernel lacks. False: an event is refused. */
-static bool open_events(struct event_list *l)
+static bool open_event_list(struct event_list *l)
 {
 	bool ok = true;
 
@@ -361,9 +361,9 @@ static void attrs_of_ours(struct fixture *x, const char *line, struct tracefs *t
 
 	assert_int_equal(source_text__from_string("run", line, &src), 0);
 	if (!record_opts__parse(src, (struct span){ 0, src->len }, getpagesize(), &d, &o) &&
-	    !event_list__resolve(o, src, tracefs, &d, &l) && open_events(l)) {
+	    !event_list__resolve(o, src, tracefs, &d, &l) && open_event_list(l)) {
 		write_attrs(x, l);
-		read_attrs(x, "ours", ret);
+		read_evlist(x, "ours", ret);
 	}
 	for (size_t i = 0; i < d.n; i++) {
 		if (d.v[i].level == DIAG_ERROR)
@@ -392,7 +392,7 @@ static size_t compare_line(struct fixture *x, size_t n, struct tracefs *tracefs)
 
 	with_pid(lines[n], text, sizeof(text));
 	snprintf(file, sizeof(file), "theirs.%zu", n);
-	read_attrs(x, file, &theirs);
+	read_evlist(x, file, &theirs);
 	attrs_of_ours(x, text, tracefs, &ours);
 	equal = theirs.len > 0;
 	if (equal) {

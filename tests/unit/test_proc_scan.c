@@ -187,7 +187,7 @@ static void test_namespaces(void **state)
 	task_model__free(m);
 }
 
-static void write_file(const char *path, const char *text)
+static void write_text_file(const char *path, const char *text)
 {
 	FILE *f = fopen(path, "we");
 
@@ -215,8 +215,8 @@ static void test_modules(void **state)
 	kernel_modules__init(&m, list, dir);
 	assert_int_equal(kernel_modules__current(&m, &k), 0); /* a kernel without modules */
 	assert_int_equal(k.n, 0);
-	write_file(list, two);
-	write_file(dep, "kernel/net/nf-tables.ko.xz: kernel/a.ko\nkernel/a.ko:\n");
+	write_text_file(list, two);
+	write_text_file(dep, "kernel/net/nf-tables.ko.xz: kernel/a.ko\nkernel/a.ko:\n");
 	assert_int_equal(kernel_modules__current(&m, &k), 0);
 	assert_int_equal(k.n, 2);
 	assert_true(k.v[0].start == 0xffffffffc0100000 && k.v[0].len == 400 && !k.v[0].pgoff);
@@ -224,16 +224,16 @@ static void test_modules(void **state)
 	assert_string_equal(k.v[1].name, "[ext4]");
 	kernel_maps__free(&k);
 	/* the same list: the files are not read again */
-	write_file(dep, "");
+	write_text_file(dep, "");
 	assert_int_equal(kernel_modules__current(&m, &k), 0);
 	assert_string_equal(k.v[0].name + strlen(dir), "/kernel/net/nf-tables.ko.xz");
 	kernel_maps__free(&k);
 	/* ext4 is gone, its addresses are free; then xfs gets them */
-	write_file(list, "nf_tables 400 1 - Live 0xffffffffc0100000\n");
+	write_text_file(list, "nf_tables 400 1 - Live 0xffffffffc0100000\n");
 	assert_int_equal(kernel_modules__current(&m, &k), 0);
 	assert_int_equal(k.n, 2);
 	kernel_maps__free(&k);
-	write_file(list, "xfs 16 1 - Live 0xffffffffc0201ff0\n");
+	write_text_file(list, "xfs 16 1 - Live 0xffffffffc0201ff0\n");
 	assert_int_equal(kernel_modules__current(&m, &k), 0);
 	assert_int_equal(k.n, 2);
 	assert_string_equal(k.v[0].name, "[xfs]");

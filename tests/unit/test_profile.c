@@ -544,7 +544,8 @@ static void test_wait_until_record(void **state)
 }
 
 /* The id of a stack of kernel functions, the innermost first; NULL ends the list. */
-static uint32_t stack_of(struct profile_tables *t, uint32_t switch_state, const char *const *names)
+static uint32_t stack_of_names(struct profile_tables *t, uint32_t switch_state,
+			       const char *const *names)
 {
 	uint32_t ids[8], n = 0, id;
 
@@ -585,7 +586,7 @@ static void test_idle_threads(void **state)
 
 	assert_int_equal(profile_tables__init(&t), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		uint32_t id = stack_of(&t, cases[i].state, cases[i].names);
+		uint32_t id = stack_of_names(&t, cases[i].state, cases[i].names);
 
 		profile__init(&a, &t);
 		profile__init(&b, &t);

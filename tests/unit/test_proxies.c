@@ -34,7 +34,7 @@ struct world {
 	size_t n;
 };
 
-static int set_up(void **state)
+static int set_up_world(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
 
@@ -48,14 +48,14 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_world(void **state)
 {
 	struct world *w = *state;
 
 	proxies__free(w->all);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no process is left */
 	close(w->fd);
-	remove_tree(w->dir);
+	remove_temp_tree(w->dir);
 	free(w);
 	return 0;
 }
@@ -376,15 +376,19 @@ static void they_have_no_rights(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(signals_are_told, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(the_fifo_is_served, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(no_fifo_is_believed, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_command_runs, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_missing_command_is_told, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(the_command_ends_with_it, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(processes_are_shared, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(they_end_with_a_killed_daemon, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(they_have_no_rights, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(signals_are_told, set_up_world, tear_down_world),
+		cmocka_unit_test_setup_teardown(the_fifo_is_served, set_up_world, tear_down_world),
+		cmocka_unit_test_setup_teardown(no_fifo_is_believed, set_up_world, tear_down_world),
+		cmocka_unit_test_setup_teardown(a_command_runs, set_up_world, tear_down_world),
+		cmocka_unit_test_setup_teardown(a_missing_command_is_told, set_up_world,
+						tear_down_world),
+		cmocka_unit_test_setup_teardown(the_command_ends_with_it, set_up_world,
+						tear_down_world),
+		cmocka_unit_test_setup_teardown(processes_are_shared, set_up_world,
+						tear_down_world),
+		cmocka_unit_test_setup_teardown(they_end_with_a_killed_daemon, set_up_world,
+						tear_down_world),
+		cmocka_unit_test_setup_teardown(they_have_no_rights, set_up_world, tear_down_world),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,7 @@ struct place {
 	struct recovery_report done;
 };
 
-static int set_up(void **state)
+static int set_up_place(void **state)
 {
 	struct place *p = calloc(1, sizeof(*p));
 	struct err err;
@@ -48,12 +48,12 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_place(void **state)
 {
 	struct place *p = *state;
 
 	base_dir__close(&p->b, false);
-	remove_tree(p->dir);
+	remove_temp_tree(p->dir);
 	free(p);
 	return 0;
 }
@@ -189,7 +189,7 @@ static const json_t *trigger_of(const json_t *manifest, size_t i)
 	return json_array_get(json_object_get(manifest, "triggers"), i);
 }
 
-static const char *text_of(const json_t *j, const char *key)
+static const char *text_of_key(const json_t *j, const char *key)
 {
 	const char *text = json_string_value(json_object_get(j, key));
 
@@ -240,14 +240,14 @@ static void test_from_the_marker(void **state)
 	j = manifest(p);
 	assert_int_equal(json_array_size(json_object_get(j, "triggers")), 2);
 	t = trigger_of(j, 0);
-	assert_string_equal(text_of(t, "rule"), "runq-spike");
-	assert_string_equal(text_of(t, "when"), "runqlat > 20ms");
-	assert_string_equal(text_of(t, "key"), "fsync");
+	assert_string_equal(text_of_key(t, "rule"), "runq-spike");
+	assert_string_equal(text_of_key(t, "when"), "runqlat > 20ms");
+	assert_string_equal(text_of_key(t, "key"), "fsync");
 	assert_int_equal(json_integer_value(json_object_get(t, "value_ns")), 25334567);
-	assert_string_equal(text_of(json_object_get(t, "subject"), "comm"), "postgres");
+	assert_string_equal(text_of_key(json_object_get(t, "subject"), "comm"), "postgres");
 	assert_int_equal(json_integer_value(json_object_get(json_object_get(t, "subject"), "tid")),
 			 PID);
-	assert_string_equal(text_of(json_object_get(t, "time"), "utc"),
+	assert_string_equal(text_of_key(json_object_get(t, "time"), "utc"),
 			    "2023-11-14T22:13:20.002000000Z");
 	json_decref(j);
 	buf__free(&whole);
@@ -331,7 +331,7 @@ static void test_manifest_in_the_place_of_its_draft(void **state)
 
 int main(void)
 {
-#define place_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define place_test(f) cmocka_unit_test_setup_teardown(f, set_up_place, tear_down_place)
 	const struct CMUnitTest tests[] = {
 		place_test(test_before_the_first_file),
 		place_test(test_before_the_manifest),

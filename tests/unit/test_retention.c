@@ -33,7 +33,7 @@ struct place {
 	struct retention_report report;
 };
 
-static int set_up(void **state)
+static int set_up_place(void **state)
 {
 	struct place *p = calloc(1, sizeof(*p));
 	char sub[128];
@@ -52,12 +52,12 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_place(void **state)
 {
 	struct place *p = *state;
 
 	base_dir__close(&p->b, false);
-	remove_tree(p->dir);
+	remove_temp_tree(p->dir);
 	free(p);
 	return 0;
 }
@@ -495,7 +495,7 @@ static void test_min_free_of_an_incident(void **state)
 
 int main(void)
 {
-#define place_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define place_test(f) cmocka_unit_test_setup_teardown(f, set_up_place, tear_down_place)
 	const struct CMUnitTest tests[] = {
 		place_test(test_no_limits),
 		place_test(test_limits),

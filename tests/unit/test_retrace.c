@@ -95,7 +95,7 @@ static int close_recording(struct recording *r)
 						       r->formats[i], strlen(r->formats[i]) };
 		attrs[i] = (struct perfdata_attr){ &r->attrs[i], names[i], NULL, 0, &formats[i] };
 	}
-	add_event_desc(&r->f, names);
+	add_event_desc_section(&r->f, names);
 	r->f.has[1] = true;
 	assert_int_equal(tracing_data__encode(NULL, attrs, EVENTS, &r->f.sections[1]), 0);
 	finish(&r->f);

@@ -35,7 +35,7 @@ static struct ruleset *parse_good(const char *text)
 	return rs;
 }
 
-static void check_span(const struct ruleset *rs, struct span span, const char *text)
+static void check_span_text(const struct ruleset *rs, struct span span, const char *text)
 {
 	assert_int_equal(span.len, strlen(text));
 	assert_memory_equal(rs->config->src->text + span.off, text, span.len);
@@ -52,9 +52,9 @@ static void daemon_keys(void **state)
 					"watch = yes\n" SESSION);
 
 	assert_string_equal(rs->daemon.base, "/var/lib/a b");
-	check_span(rs, rs->daemon.base_span, "/var/lib/a b");
+	check_span_text(rs, rs->daemon.base_span, "/var/lib/a b");
 	assert_int_equal(rs->daemon.max_memory, 64 << 20);
-	check_span(rs, rs->daemon.max_memory_span, "64M");
+	check_span_text(rs, rs->daemon.max_memory_span, "64M");
 	assert_int_equal(rs->daemon.sideband_memory, 1 << 30);
 	assert_int_equal(rs->daemon.merge, 250 * NSEC_PER_MSEC);
 	assert_int_equal(rs->daemon.snapshot, SNAPSHOT_PAUSE);
@@ -102,11 +102,11 @@ static void rules_and_sessions(void **state)
 
 	assert_int_equal(rs->n_sessions, 3);
 	assert_string_equal(rs->sessions[0].name, "a");
-	check_span(rs, rs->sessions[0].name_span, "A");
+	check_span_text(rs, rs->sessions[0].name_span, "A");
 	assert_string_equal(rs->sessions[0].run, "-e sched:* -a");
-	check_span(rs, rs->sessions[0].run_span, "-e  \"sched:*\"   -a");
+	check_span_text(rs, rs->sessions[0].run_span, "-e  \"sched:*\"   -a");
 	assert_string_equal(rule->name, "spike_1");
-	check_span(rs, rule->name_span, "Spike_1");
+	check_span_text(rs, rule->name_span, "Spike_1");
 	assert_string_equal(rule->when_text, "syscall:read, write > 1s");
 	assert_string_equal(rule->if_text, "comm == \"a  b\" && cpu < 8");
 	assert_int_equal(rule->when.source, FRBPF_SOURCE_SYSCALL);
@@ -120,7 +120,7 @@ static void rules_and_sessions(void **state)
 	ruleset__free(rs);
 }
 
-static uint64_t id_of(const char *name, const char *keys)
+static uint64_t rule_id_of(const char *name, const char *keys)
 {
 	struct ruleset *rs;
 	char text[512];
@@ -136,18 +136,21 @@ static uint64_t id_of(const char *name, const char *keys)
 /* The id of a rule's state does not depend on blanks, on positions, and on keys for dumps. */
 static void identity(void **state)
 {
-	uint64_t id = id_of("r", "when = runqlat > 20ms\nif = cpu < 8\n");
+	uint64_t id = rule_id_of("r", "when = runqlat > 20ms\nif = cpu < 8\n");
 
-	assert_true(id == id_of("R", "if = cpu  < \\\n 8\n#\nwhen =  runqlat  > 20ms"));
-	assert_true(id == id_of("r", "when = runqlat > 20ms\nif = cpu < 8\npre = 5s\ndump = a\n"));
-	assert_true(id == id_of("r", "when = runqlat > 20ms\nif = cpu < 8\ncooldown = 10s\n"));
-	assert_true(id != id_of("s", "when = runqlat > 20ms\nif = cpu < 8\n"));
-	assert_true(id != id_of("r", "when = runqlat > 21ms\nif = cpu < 8\n"));
-	assert_true(id != id_of("r", "when = runqlat > 20ms\nif = cpu < 9\n"));
-	assert_true(id != id_of("r", "when = runqlat > 20ms\n"));
-	assert_true(id != id_of("r", "when = runqlat > 20ms\nif = cpu < 8\ncooldown = 11s\n"));
-	assert_true(id != id_of("r", "when = runqlat > 20ms\nif = cpu < 8\ncount = 2 in 1s\n"));
-	assert_true(id == id_of("r", "when = runqlat > 20ms\nif = cpu < 8\nmax-dumps = 2 in 1s\n"));
+	assert_true(id == rule_id_of("R", "if = cpu  < \\\n 8\n#\nwhen =  runqlat  > 20ms"));
+	assert_true(id ==
+		    rule_id_of("r", "when = runqlat > 20ms\nif = cpu < 8\npre = 5s\ndump = a\n"));
+	assert_true(id == rule_id_of("r", "when = runqlat > 20ms\nif = cpu < 8\ncooldown = 10s\n"));
+	assert_true(id != rule_id_of("s", "when = runqlat > 20ms\nif = cpu < 8\n"));
+	assert_true(id != rule_id_of("r", "when = runqlat > 21ms\nif = cpu < 8\n"));
+	assert_true(id != rule_id_of("r", "when = runqlat > 20ms\nif = cpu < 9\n"));
+	assert_true(id != rule_id_of("r", "when = runqlat > 20ms\n"));
+	assert_true(id != rule_id_of("r", "when = runqlat > 20ms\nif = cpu < 8\ncooldown = 11s\n"));
+	assert_true(id !=
+		    rule_id_of("r", "when = runqlat > 20ms\nif = cpu < 8\ncount = 2 in 1s\n"));
+	assert_true(id ==
+		    rule_id_of("r", "when = runqlat > 20ms\nif = cpu < 8\nmax-dumps = 2 in 1s\n"));
 }
 
 static void check_refused(const char *text, size_t n_errors, const char *message)

@@ -173,12 +173,12 @@ static void test_damaged(void **state)
 	run_summary__free(&s);
 }
 
-static int make_directory(void **state)
+static int make_summary_dir(void **state)
 {
 	return mkdtemp(directory) ? 0 : -1;
 }
 
-static int remove_directory(void **state)
+static int remove_summary_dir(void **state)
 {
 	char path[64];
 
@@ -195,5 +195,5 @@ int main(void)
 		cmocka_unit_test(test_damaged),
 	};
 
-	return cmocka_run_group_tests(tests, make_directory, remove_directory);
+	return cmocka_run_group_tests(tests, make_summary_dir, remove_summary_dir);
 }

@@ -28,9 +28,9 @@
 /* Counts system calls that fail like fail_to_open(). */
 static struct ruleset *make_rules(void)
 {
-	return parse_rules("[rule-x]\nwhen = syscall:openat fails (ELOOP)\n"
-			   "dump = none\ncooldown = 0\n",
-			   NULL, NULL, 0);
+	return parse_rules_text("[rule-x]\nwhen = syscall:openat fails (ELOOP)\n"
+				"dump = none\ncooldown = 0\n",
+				NULL, NULL, 0);
 }
 
 /* With ELOOP, which is rare: the link leads to itself. */
@@ -51,7 +51,7 @@ static void *open_and_exec(void *arg)
 	return NULL;
 }
 
-static void wait_for(pid_t pid)
+static void reap_child(pid_t pid)
 {
 	while (waitpid(pid, NULL, 0) < 0)
 		;
@@ -73,14 +73,14 @@ static void be_a_tree(void)
 		fail_to_open(3);
 		_exit(0);
 	}
-	wait_for(pid);
+	reap_child(pid);
 	pid = fork();
 	if (pid == 0) {
 		close(STDERR_FILENO);
 		pthread_create(&thread, NULL, open_and_exec, NULL);
 		pause();
 	}
-	wait_for(pid);
+	reap_child(pid);
 }
 
 /* A process that waits for a byte from @go; at the end of @done its whole tree has ended. */
@@ -107,7 +107,7 @@ static void let_go(pid_t pid, int go[2], int done[2])
 
 	close(done[1]);
 	assert_int_equal(write(go[1], &byte, 1), 1);
-	wait_for(pid);
+	reap_child(pid);
 	assert_int_equal(read(done[0], &byte, 1), 0);
 	close(go[0]);
 	close(go[1]);
@@ -198,7 +198,7 @@ static void test_threads(void **state)
 		fail_msg("%s", err.msg);
 	update(d, rs->rules, rs->n_rules, &slot);
 	assert_int_equal(write(go[1], &byte, 1), 1);
-	wait_for(pid);
+	reap_child(pid);
 	assert_int_equal(matched(d, slot), 4);
 	assert_int_equal(detectors__include(d, pid, &err), -ESRCH);
 	for (int i = 0; i < 2; i++) {
@@ -230,7 +230,7 @@ static void open_in(const char *cgroup, int times)
 		fail_to_open(times);
 		_exit(0);
 	}
-	wait_for(pid);
+	reap_child(pid);
 }
 
 static void test_cgroup(void **state)
@@ -345,7 +345,7 @@ static void test_exec_by_a_thread(void **state)
 	}
 	close(input[0]);
 	close(input[1]);
-	wait_for(pid);
+	reap_child(pid);
 	assert_int_equal(n, 2);
 	assert_int_equal(after, before);
 	scope__free(s);

@@ -112,7 +112,7 @@ static void test_errors(void **state)
 		struct ruleset *rs;
 
 		snprintf(rule, sizeof(rule), "[rule-a]\n%s\n", cases[i].rule);
-		rs = parse_rules(rule, bind_span, said, sizeof(said));
+		rs = parse_rules_text(rule, bind_span, said, sizeof(said));
 		if (!strstr(said, cases[i].message))
 			fail_msg("'%s': '%s'", cases[i].rule, said);
 		ruleset__free(rs);
@@ -161,7 +161,7 @@ static void test_calls(void **state)
 		 "[rule-c]\nwhen = raw_syscalls:sys_enter -> raw_syscalls:sys_exit by tid > 100ms\n"
 		 "if = start.id == %ld && comm == NAME\ndump = none\n",
 		 (long)SYS_nanosleep, (long)SYS_nanosleep, (long)SYS_getppid);
-	rs = parse_rules(rules, bind_span, NULL, 0);
+	rs = parse_rules_text(rules, bind_span, NULL, 0);
 	d = open_detectors();
 	update(d, rs->rules, rs->n_rules, slots);
 	run(nap_twice, f);
@@ -279,7 +279,7 @@ static void check_within(const char *nested, bool has_outer)
 		 "20ms\n"
 		 "if = process == NAME && ret == 0\ncooldown = 0\n",
 		 nested);
-	rs = parse_rules(rules, bind_span, NULL, 0);
+	rs = parse_rules_text(rules, bind_span, NULL, 0);
 	d = open_detectors();
 	update(d, rs->rules, rs->n_rules, &slot);
 	assert_int_equal(pipe(wait_pipe), 0);
@@ -310,7 +310,7 @@ static void test_keys(void **state)
 	uint32_t slots[3];
 
 	SKIP_UNLESS_POSSIBLE();
-	rs = parse_rules(
+	rs = parse_rules_text(
 		"[rule-a]\nwhen = sched:sched_switch -> sched:sched_switch by "
 		"prev.pid = next.pid, prev.start_boottime = next.start_boottime > 100ms\n"
 		"if = next.comm == NAME\ndump = none\n"
@@ -370,7 +370,7 @@ static void test_number_is_used_again(void **state)
 			 "when = raw_syscalls:sys_enter -> raw_syscalls:sys_exit by %s > 1ns\n"
 			 "if = comm == NAME\ndump = none\n",
 			 keys[i], (long)SYS_exit_group, keys[i]);
-		rs = parse_rules(rules, bind_span, NULL, 0);
+		rs = parse_rules_text(rules, bind_span, NULL, 0);
 		d = open_detectors();
 		update(d, rs->rules, rs->n_rules, slots);
 		start_as(start_as(0));

@@ -73,7 +73,7 @@ static void test_own_frames(void **state)
 #define PID   4711
 #define START 0x500000
 
-static void add_map(struct buf *b, uint64_t time, uint64_t start, uint64_t pgoff, const char *name)
+static void add_mmap(struct buf *b, uint64_t time, uint64_t start, uint64_t pgoff, const char *name)
 {
 	const struct record_trailer t = { .pid = PID, .tid = PID, .time = time };
 	struct record_mmap2 head = { .pid = PID, .tid = PID, .start = start, .len = 0x1000 };
@@ -118,8 +118,8 @@ static void test_user_names(void **state)
 	struct incident_stacks *s = &inc->stacks[0];
 	struct sideband_slice slice = { .n_records = 2 };
 
-	add_map(&slice.records, 50, START, 0x3000, "/nowhere/program");
-	add_map(&slice.records, 150, START, 0, "/nowhere/other");
+	add_mmap(&slice.records, 50, START, 0x3000, "/nowhere/program");
+	add_mmap(&slice.records, 150, START, 0, "/nowhere/other");
 	s->raw.n_user = 3;
 	s->raw.user[0] = START + 0x10;
 	s->raw.user[1] = START + 0x1000; /* a return address: its call is the last instruction of

@@ -105,7 +105,7 @@ static void test_wanted(void **state)
 	}
 }
 
-static int count_lines(const struct buf *text, void *arg)
+static int count_chunk_lines(const struct buf *text, void *arg)
 {
 	size_t *n = arg;
 
@@ -131,15 +131,15 @@ static void test_text_chunks(void **state)
 		n[0] -= len - 1;
 	}
 	lseek(fd, 0, SEEK_SET);
-	assert_int_equal(text_chunks__each(fd, 4 << 20, count_lines, n), 0);
+	assert_int_equal(text_chunks__each(fd, 4 << 20, count_chunk_lines, n), 0);
 	assert_int_equal(n[0], 0);
 	assert_int_equal(n[1], 40000);
 	lseek(fd, 0, SEEK_SET);
-	assert_int_equal(text_chunks__each(fd, 1000, count_lines, n), -EFBIG);
+	assert_int_equal(text_chunks__each(fd, 1000, count_chunk_lines, n), -EFBIG);
 	n[1] = 0;
 	lseek(fd, 0, SEEK_SET);
 	n[1] = 50000;
-	assert_int_equal(text_chunks__each(fd, 4 << 20, count_lines, n), -E2BIG);
+	assert_int_equal(text_chunks__each(fd, 4 << 20, count_chunk_lines, n), -E2BIG);
 	close(fd);
 }
 

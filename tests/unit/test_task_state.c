@@ -244,7 +244,7 @@ static int make_tree(void **state)
 static int drop_tree(void **state)
 {
 	examiner__free(examiner);
-	remove_tree(tree);
+	remove_temp_tree(tree);
 	return 0;
 }
 

@@ -54,10 +54,10 @@ static void test_crash(void **state)
 	pid_t pid;
 
 	NEED_ROOT();
-	rs = load_rules("[rule-crash]\nwhen = signal:signal_generate\n"
-			"if = sig in (SIGSEGV, SIGABRT, SIGBUS) && comm == NAME\n"
-			"[rule-none]\nwhen = signal:signal_generate\n"
-			"if = sig in (SIGSEGV) && code == 0 && comm == NAME\n");
+	rs = parse_tracepoint_rules("[rule-crash]\nwhen = signal:signal_generate\n"
+				    "if = sig in (SIGSEGV, SIGABRT, SIGBUS) && comm == NAME\n"
+				    "[rule-none]\nwhen = signal:signal_generate\n"
+				    "if = sig in (SIGSEGV) && code == 0 && comm == NAME\n");
 	d = open_detectors();
 	update(d, rs->rules, rs->n_rules, slots);
 	pid = spawn_subject(fall, 0);
@@ -96,11 +96,11 @@ static void test_handler(void **state)
 	pid_t pid;
 
 	NEED_ROOT();
-	rs = load_rules("[rule-crash]\nwhen = signal:signal_deliver\n"
-			"if = sig == SIGSEGV && sa_handler == SIG_DFL && comm == NAME\n"
-			"[rule-handled]\nwhen = signal:signal_deliver\n"
-			"if = sig == SIGSEGV && ka.sa.sa_handler > 1 && comm == NAME\n"
-			"dump = none\n");
+	rs = parse_tracepoint_rules("[rule-crash]\nwhen = signal:signal_deliver\n"
+				    "if = sig == SIGSEGV && sa_handler == SIG_DFL && comm == NAME\n"
+				    "[rule-handled]\nwhen = signal:signal_deliver\n"
+				    "if = sig == SIGSEGV && ka.sa.sa_handler > 1 && comm == NAME\n"
+				    "dump = none\n");
 	d = open_detectors();
 	update(d, rs->rules, rs->n_rules, slots);
 	assert_int_equal(await(spawn_subject(fall_on_purpose, 0)), 7);
@@ -145,11 +145,12 @@ static void test_signal_target(void **state)
 	sigset_t set;
 
 	NEED_ROOT();
-	rs = load_rules("[rule-usr2]\nwhen = signal:signal_generate\n"
-			"if = sig == SIGUSR2 && code < 0 && comm == NAME\ncooldown = 0\n"
-			"[rule-all]\nwhen = signal:signal_generate\n"
-			"if = sig == SIGUSR2 && comm == NAME && task.mm.owner.pid > 1\n"
-			"dump = none\n");
+	rs = parse_tracepoint_rules(
+		"[rule-usr2]\nwhen = signal:signal_generate\n"
+		"if = sig == SIGUSR2 && code < 0 && comm == NAME\ncooldown = 0\n"
+		"[rule-all]\nwhen = signal:signal_generate\n"
+		"if = sig == SIGUSR2 && comm == NAME && task.mm.owner.pid > 1\n"
+		"dump = none\n");
 	d = open_detectors();
 	update(d, rs->rules, rs->n_rules, slots);
 	sigemptyset(&set);
@@ -216,7 +217,7 @@ static void test_kernel_thread_while_a_dump_is_written(void **state)
 	snprintf(rules, sizeof(rules),
 		 "[rule-disk]\nwhen = block:block_rq_issue\nif = dev == %llu\ncooldown = 0\n",
 		 (unsigned long long)FRBPF_DEV(7, lower.number));
-	rs = load_rules(rules);
+	rs = parse_tracepoint_rules(rules);
 	d = open_detectors();
 	update(d, rs->rules, rs->n_rules, &slot);
 	detectors__suppress(d, FRBPF_SUPPRESS_SELF, later);
@@ -249,7 +250,7 @@ static void test_kinds_of_values(void **state)
 	uint32_t slots[5];
 
 	NEED_ROOT();
-	rs = load_rules(
+	rs = parse_tracepoint_rules(
 		"[rule-ret]\nwhen = raw_syscalls:sys_exit\n"
 		"if = ret == -EBADF && comm == NAME\ndump = none\n"
 		"[rule-exec]\nwhen = sched:sched_process_exec\n"
@@ -299,16 +300,18 @@ static void test_small_numbers(void **state)
 	uint32_t slots[3];
 
 	NEED_ROOT();
-	rs = load_rules("[rule-state]\nwhen = sock:inet_sock_set_state\n"
-			"if = sk.__sk_common.skc_state == 7 && comm == NAME\ndump = none\n");
+	rs = parse_tracepoint_rules(
+		"[rule-state]\nwhen = sock:inet_sock_set_state\n"
+		"if = sk.__sk_common.skc_state == 7 && comm == NAME\ndump = none\n");
 	d = open_detectors();
 	update(d, rs->rules, rs->n_rules, slots);
 	assert_int_equal(await(spawn_subject(listen_and_close, 5)), 0);
 	assert_int_equal(matched(d, slots[0]), 5);
 	ruleset__free(rs);
 
-	rs = load_rules("[rule-port]\nwhen = sock:inet_sock_set_state\n"
-			"if = sk.__sk_common.skc_num >= 1024 && comm == NAME\ndump = none\n");
+	rs = parse_tracepoint_rules(
+		"[rule-port]\nwhen = sock:inet_sock_set_state\n"
+		"if = sk.__sk_common.skc_num >= 1024 && comm == NAME\ndump = none\n");
 	update(d, rs->rules, rs->n_rules, slots);
 	assert_int_equal(await(spawn_subject(listen_and_close, 5)), 0);
 	assert_in_range(matched(d, slots[0]), 5, 10);
@@ -350,7 +353,7 @@ static void test_reload(void **state)
 		if (strstr(rule, "regs.nothing"))
 			continue;
 #endif
-		rs = load_rules(text);
+		rs = parse_tracepoint_rules(text);
 		update(d, rs->rules, rs->n_rules, slots);
 		assert_int_equal(await(spawn_subject(fail_calls, 2)), 0);
 		/* rule a is the same in the first and the third text: its counters continue */
@@ -396,7 +399,7 @@ static void test_verified_instructions(void **state)
 	uint32_t slots[FRBPF_MAX_RULES], before;
 
 	NEED_ROOT();
-	rs = load_rules(
+	rs = parse_tracepoint_rules(
 		"[rule-a]\nwhen = sched:sched_switch\n"
 		"if = prev.pid == 1 && prev.tgid == 2 && next.pid == 3 && next.tgid == 4 && "
 		"next.comm == \"x\" && prev.comm ~ \"y*\" && preempt == 2 && "

@@ -150,7 +150,7 @@ static void test_cut_at_the_end_of_one(void **state)
 	assert_string_equal(trigger_args__format(&it, buf, 1), "");
 }
 
-static void check_call(const struct incident_trigger *it, const char *want)
+static void check_call_text(const struct incident_trigger *it, const char *want)
 {
 	struct buf b = { 0 };
 
@@ -170,21 +170,21 @@ static void test_calls(void **state)
 {
 	struct incident_trigger it = call_of("openat", -2), none = request(0, 0);
 
-	check_call(&it, "openat(...) = -1 ENOENT");
+	check_call_text(&it, "openat(...) = -1 ENOENT");
 	it.t.text_is = 1;
 	strcpy(it.t.text, "/srv/x");
-	check_call(&it, "openat(\"/srv/x\") = -1 ENOENT");
+	check_call_text(&it, "openat(\"/srv/x\") = -1 ENOENT");
 	check_text(&it, "path=/srv/x");
 	it.t.ret = 3;
-	check_call(&it, "openat(\"/srv/x\") = 3");
+	check_call_text(&it, "openat(\"/srv/x\") = 3");
 	it.t.flags = FRBPF_TRIGGER_PENDING;
-	check_call(&it, "openat(\"/srv/x\")");
+	check_call_text(&it, "openat(\"/srv/x\")");
 	it = call_of("write", -4000);
-	check_call(&it, "write(...) = -1 errno 4000");
+	check_call_text(&it, "write(...) = -1 errno 4000");
 	it.t.key = FRBPF_KEY_MAX - 1;
 	it.t.ret = -5000; /* an address */
-	check_call(&it, "call 511(...) = -5000");
-	check_call(&none, "");
+	check_call_text(&it, "call 511(...) = -5000");
+	check_call_text(&none, "");
 }
 
 static void test_cut_path(void **state)
@@ -195,7 +195,7 @@ static void test_cut_path(void **state)
 	it.t.text_is = 1;
 	memset(it.t.text, 'x', FRBPF_TEXT_LEN - 1);
 	snprintf(want, sizeof(want), "openat(\"%s\"...) = -1 ENOENT", it.t.text);
-	check_call(&it, want);
+	check_call_text(&it, want);
 }
 
 static void test_calls_on_sockets(void **state)
@@ -205,10 +205,10 @@ static void test_calls_on_sockets(void **state)
 	set(&it, FRBPF_SYSCALL_FAMILY, AF_INET);
 	set(&it, FRBPF_SYSCALL_PORT, 80);
 	it.t.args[FRBPF_SYSCALL_PEER - FRBPF_FIELD_ARG][1] = 0xffff0a000001;
-	check_call(&it, "connect(10.0.0.1:80) = -1 ECONNREFUSED");
+	check_call_text(&it, "connect(10.0.0.1:80) = -1 ECONNREFUSED");
 	it.t.args[FRBPF_SYSCALL_PEER - FRBPF_FIELD_ARG][1] = 1;
 	set(&it, FRBPF_SYSCALL_FAMILY, AF_INET6);
-	check_call(&it, "connect([::1]:80) = -1 ECONNREFUSED");
+	check_call_text(&it, "connect([::1]:80) = -1 ECONNREFUSED");
 }
 
 int main(void)

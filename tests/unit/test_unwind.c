@@ -57,7 +57,7 @@ static void catch_registers(const ucontext_t *uc)
 #endif
 }
 
-static uint64_t stack_pointer(const ucontext_t *uc)
+static uint64_t context_sp(const ucontext_t *uc)
 {
 #if defined(__x86_64__)
 	return uc->uc_mcontext.gregs[REG_RSP];
@@ -88,7 +88,7 @@ static __attribute__((noinline, no_sanitize("address"))) void catch_here(void)
 	caught.n_wanted = backtrace(caught.wanted, FRAMES);
 	assert_int_equal(getcontext(&uc), 0);
 	catch_registers(&uc);
-	sp = stack_pointer(&uc);
+	sp = context_sp(&uc);
 	caught.stack_size = bytes_above(sp);
 	if (caught.stack_size > STACK)
 		caught.stack_size = STACK;

@@ -143,7 +143,7 @@ static void errors_of_disks(void **state)
 	assert_int_equal(disk_errors__count(d, 4, 64 * s), 34);
 	disk_errors__free(d);
 	disk_errors__free(NULL);
-	remove_tree(blocks);
+	remove_temp_tree(blocks);
 }
 
 static void of_this_machine(void **state)

@@ -32,7 +32,7 @@ static int parse(const char *text, struct when *ret, char *message, size_t size)
 	return err;
 }
 
-static bool has_key(const struct when *w, int nr)
+static bool when_has_key(const struct when *w, int nr)
 {
 	return w->keys[nr / 64] >> (nr % 64) & 1;
 }
@@ -96,7 +96,7 @@ static void accepted(void **state)
 		assert_int_equal(w.threshold, cases[i].threshold);
 		assert_int_equal(n_keys(&w), cases[i].n_keys);
 		if (cases[i].n_keys)
-			assert_true(has_key(&w, __NR_fsync));
+			assert_true(when_has_key(&w, __NR_fsync));
 		assert_int_equal(w.hit, w.source == FRBPF_SOURCE_TRACEPOINT ||
 						w.source == FRBPF_SOURCE_PSI ||
 						(w.source == FRBPF_SOURCE_APP && !w.threshold));
@@ -612,14 +612,14 @@ static void all_calls(void **state)
 
 	assert_int_equal(parse("syscall:* > 1s", &w, message, sizeof(message)), 0);
 	assert_true(w.all_calls && !w.fails);
-	assert_true(has_key(&w, __NR_read) && has_key(&w, __NR_fsync));
-	assert_false(has_key(&w, __NR_ppoll) || has_key(&w, __NR_futex) ||
-		     has_key(&w, __NR_exit_group) || has_key(&w, __NR_clock_nanosleep));
+	assert_true(when_has_key(&w, __NR_read) && when_has_key(&w, __NR_fsync));
+	assert_false(when_has_key(&w, __NR_ppoll) || when_has_key(&w, __NR_futex) ||
+		     when_has_key(&w, __NR_exit_group) || when_has_key(&w, __NR_clock_nanosleep));
 	assert_true(n_keys(&w) > 250);
 	assert_int_equal(parse("syscall:* fails (ENOMEM)", &w, message, sizeof(message)), 0);
 	assert_true(w.all_calls && w.fails && !w.any_errno);
-	assert_true(has_key(&w, __NR_futex));
-	assert_false(has_key(&w, __NR_exit_group));
+	assert_true(when_has_key(&w, __NR_futex));
+	assert_false(when_has_key(&w, __NR_exit_group));
 	assert_true(w.errnos[0] == 1ULL << ENOMEM && !w.errnos[1] && !w.errnos[2]);
 	assert_int_equal(parse("syscall:read fails", &w, message, sizeof(message)), 0);
 	assert_true(w.fails && w.any_errno && !w.all_calls);

@@ -303,7 +303,7 @@ static void test_too_many_events(void **state)
 }
 
 /* Only the first round looks for a request before the wake-up at 12 ms. */
-static void check_stacks(uint32_t most, const char *want)
+static void check_stack_answer(uint32_t most, const char *want)
 {
 	struct why *w = story_begin();
 
@@ -326,10 +326,11 @@ static void check_stacks(uint32_t most, const char *want)
 /* Each round may look at as many events. If the first ends early, not all stacks were read. */
 static void test_too_many_events_for_stacks(void **state)
 {
-	check_stacks(100, "27ms its request waited before device 8:0: the limit of a cgroup "
-			  "(io.max, blkio) delayed it");
-	check_stacks(70, "27ms unknown: too many events for one question: ask about a shorter time "
-			 "with -i FILE --tid TID --from --to");
+	check_stack_answer(100, "27ms its request waited before device 8:0: the limit of a cgroup "
+				"(io.max, blkio) delayed it");
+	check_stack_answer(
+		70, "27ms unknown: too many events for one question: ask about a shorter time "
+		    "with -i FILE --tid TID --from --to");
 }
 
 /* Who stopped SUBJECT is then unknown, and not the one who continued it. */

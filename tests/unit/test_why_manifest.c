@@ -163,7 +163,7 @@ static struct why_question question_of_call(const char *args, json_int_t value, 
 	return q;
 }
 
-static void check_peer(struct why_question q, const char *want)
+static void check_peer_answer(struct why_question q, const char *want)
 {
 	struct why *w = story_begin();
 	struct sched_event *e;
@@ -190,21 +190,22 @@ static void test_peer(void **state)
 		"the network, or from a task of this machine (peer not recorded: a rule on "
 		"syscall:recvfrom,read has it)";
 
-	check_peer(question_of_call(peer, 20, 0),
-		   "10.0.0.1:80: the cause lies outside this machine, unless that is an "
-		   "address of it");
-	check_peer(question_of_call("{\"peer\": \"fe80::1\", \"port\": 80}", 20, 0),
-		   "[fe80::1]:80: the cause lies outside this machine, unless that is an "
-		   "address of it");
-	check_peer(question_of_call("{\"peer\": \"127.0.0.1\", \"port\": 80}", 20, 0),
-		   "127.0.0.1:80"); /* which task of this machine sent it is unknown */
-	check_peer(question_of_call("{\"peer\": \"::ffff:127.0.0.1\", \"port\": 80}", 20, 0),
-		   "[::ffff:127.0.0.1]:80");
-	check_peer(question_of_call("{\"peer\": \"10.0.0.1\", \"port\": 0}", 20, 0), unknown);
-	check_peer(question_of_call("{}", 20, 0), unknown);
-	check_peer(question_of_call(peer, 5, 0), unknown); /* it began before the call */
-	check_peer(question_of_call(peer, 0, 0), unknown);
-	check_peer(question_of_call(peer, 20, 100), unknown);
+	check_peer_answer(question_of_call(peer, 20, 0),
+			  "10.0.0.1:80: the cause lies outside this machine, unless that is an "
+			  "address of it");
+	check_peer_answer(question_of_call("{\"peer\": \"fe80::1\", \"port\": 80}", 20, 0),
+			  "[fe80::1]:80: the cause lies outside this machine, unless that is an "
+			  "address of it");
+	check_peer_answer(question_of_call("{\"peer\": \"127.0.0.1\", \"port\": 80}", 20, 0),
+			  "127.0.0.1:80"); /* which task of this machine sent it is unknown */
+	check_peer_answer(question_of_call("{\"peer\": \"::ffff:127.0.0.1\", \"port\": 80}", 20, 0),
+			  "[::ffff:127.0.0.1]:80");
+	check_peer_answer(question_of_call("{\"peer\": \"10.0.0.1\", \"port\": 0}", 20, 0),
+			  unknown);
+	check_peer_answer(question_of_call("{}", 20, 0), unknown);
+	check_peer_answer(question_of_call(peer, 5, 0), unknown); /* it began before the call */
+	check_peer_answer(question_of_call(peer, 0, 0), unknown);
+	check_peer_answer(question_of_call(peer, 20, 100), unknown);
 }
 
 int main(void)

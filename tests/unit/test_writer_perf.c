@@ -144,8 +144,8 @@ static void test_perf_json(void **state)
 }
 
 /* Each a millisecond after the one of the kind before. */
-static void add_marker(struct buf *b, enum marker_kind kind, uint32_t tid, uint32_t cpu,
-		       const void *raw, uint32_t raw_size)
+static void add_marker_of_kind(struct buf *b, enum marker_kind kind, uint32_t tid, uint32_t cpu,
+			       const void *raw, uint32_t raw_size)
 {
 	const struct record_sample sample = { .id = marker__id(kind),
 					      .pid = tid ? PID : 0,
@@ -191,15 +191,16 @@ static void test_perf_all_markers(void **state)
 
 	need_perf();
 	assert_int_equal(perfdata__create(x->dirfd, "t", attrs, 6, &x->err, &w), 0);
-	make_records(&b);
+	make_dump_records(&b);
 	assert_int_equal(marker__encode_begin(&raw, &begin), 0);
-	add_marker(&b, MARKER_BEGIN, PID + 1, 0, raw.data, raw.len);
+	add_marker_of_kind(&b, MARKER_BEGIN, PID + 1, 0, raw.data, raw.len);
 	raw.len = 0;
 	assert_int_equal(marker__encode_gap(&raw, &gap), 0);
-	add_marker(&b, MARKER_GAP, 0, 1, raw.data, raw.len);
-	add_marker(&b, MARKER_LOCK_WAIT, PID, 0, &lock, sizeof(lock));
+	add_marker_of_kind(&b, MARKER_GAP, 0, 1, raw.data, raw.len);
+	add_marker_of_kind(&b, MARKER_LOCK_WAIT, PID, 0, &lock, sizeof(lock));
 	for (int i = 0; i < 2; i++)
-		add_marker(&b, MARKER_INTERRUPT, 0, 0, &interrupts[i], sizeof(interrupts[i]));
+		add_marker_of_kind(&b, MARKER_INTERRUPT, 0, 0, &interrupts[i],
+				   sizeof(interrupts[i]));
 	write_records(x, w, &b);
 	assert_int_equal(perfdata__finish(w, &x->features, &x->err), 0);
 	assert_int_equal(perfdata__publish(w, "perf.data", &size, &x->err), 0);
@@ -216,7 +217,7 @@ static void write_samples(struct fixture *x, const char *name, unsigned int leve
 	struct buf records = { 0 };
 	uint64_t size = 0;
 
-	make_records(&records);
+	make_dump_records(&records);
 	for (unsigned int i = 0; i < 20000; i++)
 		add_clock_sample(&records, CLOCK_ID, T0 + 6000000 + i * 1000);
 	if (level)

@@ -33,9 +33,9 @@ static inline int bind_tracepoint(struct ruleset *rs, struct rule_conf *r, struc
 	return tracepoint_bind__rule(rs, r, false, d);
 }
 
-static inline struct ruleset *load_rules(const char *rules)
+static inline struct ruleset *parse_tracepoint_rules(const char *rules)
 {
-	return parse_rules(rules, bind_tracepoint, NULL, 0);
+	return parse_rules_text(rules, bind_tracepoint, NULL, 0);
 }
 
 /* The number of triggers; the last one. */

@@ -105,7 +105,7 @@ static inline struct ruleset *rules_of(const char *rules)
 {
 	char text[4096];
 
-	return parse_rules(own_paths_put(rules, text), NULL, NULL, 0);
+	return parse_rules_text(own_paths_put(rules, text), NULL, NULL, 0);
 }
 
 /* ---- children ---- */

@@ -161,7 +161,7 @@ static inline void add_trigger(struct buf *b, const struct marker_trigger *m, ui
 }
 
 /* The contents of a small dump: kernel map, a process, its text, samples around the marker. */
-static inline void make_records(struct buf *b)
+static inline void make_dump_records(struct buf *b)
 {
 	static const struct marker_trigger manual = { .rule = "manual", .reason = "by hand" };
 	struct record_trailer t = { .pid = PID, .tid = PID, .time = T0 - 3, .id = CLOCK_ID };
@@ -204,7 +204,7 @@ static inline struct buf write_dump(struct fixture *x, const char *name)
 	struct stat st;
 	uint64_t size = 0;
 
-	make_records(&records);
+	make_dump_records(&records);
 	write_records(x, w, &records);
 	assert_int_equal(perfdata__finish(w, &x->features, &x->err), 0);
 	assert_int_equal(perfdata__publish(w, name, &size, &x->err), 0);

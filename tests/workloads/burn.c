@@ -72,7 +72,7 @@ static void usage(void)
 	exit(2);
 }
 
-static void parse_args(int argc, char **argv, double *seconds, int *threads)
+static void parse_options(int argc, char **argv, double *seconds, int *threads)
 {
 	static const struct option options[] = {
 		{ "seconds", required_argument, NULL, 's' },
@@ -104,7 +104,7 @@ int main(int argc, char **argv)
 	double seconds = 1;
 	int threads = 1;
 
-	parse_args(argc, argv, &seconds, &threads);
+	parse_options(argc, argv, &seconds, &threads);
 	for (int i = 0; i < threads; i++) {
 		int err;
 

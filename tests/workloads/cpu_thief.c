@@ -74,7 +74,7 @@ static void *thief_main(void *arg)
 	return NULL;
 }
 
-static void parse_args(int argc, char **argv, struct args *a)
+static void parse_options(int argc, char **argv, struct args *a)
 {
 	static const struct option options[] = {
 		{ "share", required_argument, NULL, 's' },
@@ -106,7 +106,7 @@ int main(int argc, char **argv)
 	pthread_t thread;
 	cpu_set_t allowed;
 
-	parse_args(argc, argv, &args);
+	parse_options(argc, argv, &args);
 	if (!thieves || sched_getaffinity(0, sizeof(allowed), &allowed))
 		return 1;
 	for (int i = 0; i < n; i++) {

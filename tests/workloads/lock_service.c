@@ -72,7 +72,7 @@ static __attribute__((noinline)) void refresh_catalog(struct service *s)
 	__asm__ volatile("" ::: "memory");
 }
 
-static __attribute__((noinline)) long handle_request(struct service *s, long item)
+static __attribute__((noinline)) long serve_price(struct service *s, long item)
 {
 	long price;
 
@@ -90,7 +90,7 @@ static void *worker(void *arg)
 	pthread_setname_np(pthread_self(), "worker");
 	while (!atomic_load(&s->stop)) {
 		begin = now_us();
-		handle_request(s, item++);
+		serve_price(s, item++);
 		took = now_us() - begin;
 		slowest = atomic_load(&s->slowest);
 		while (took > slowest && !atomic_compare_exchange_weak(&s->slowest, &slowest, took))

@@ -72,7 +72,7 @@ static FRAME void mix_waits(int n, int ms)
 	KEEP(n);
 }
 
-static void parse_args(int argc, char **argv, struct args *a)
+static void parse_options(int argc, char **argv, struct args *a)
 {
 	static const struct option options[] = {
 		{ "heavy", required_argument, NULL, 'h' },
@@ -103,7 +103,7 @@ int main(int argc, char **argv)
 	struct args a = { .heavy = 10, .rounds = 100, .wait_ms = 50 };
 	uint64_t sum = 0;
 
-	parse_args(argc, argv, &a);
+	parse_options(argc, argv, &a);
 	for (int i = 0; i < a.rounds; i++)
 		sum = mix_round(a.heavy, sum);
 	mix_waits(a.waits, a.wait_ms);

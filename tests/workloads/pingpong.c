@@ -70,7 +70,7 @@ static void *player_main(void *arg)
 	return NULL;
 }
 
-static void parse_args(int argc, char **argv, int *loops, int *cpu)
+static void parse_options(int argc, char **argv, int *loops, int *cpu)
 {
 	static const struct option options[] = {
 		{ "loops", required_argument, NULL, 'n' },
@@ -102,7 +102,7 @@ int main(int argc, char **argv)
 	int loops = 20000, cpu = sched_getcpu(), ping[2], pong[2];
 	struct player players[2];
 
-	parse_args(argc, argv, &loops, &cpu);
+	parse_options(argc, argv, &loops, &cpu);
 	if (pipe(ping) || pipe(pong))
 		die("pipe", errno);
 	players[0] = (struct player){ .cpu = cpu, .loops = loops, .in = pong[0], .out = ping[1] };

@@ -18,7 +18,7 @@
 
 #include "workload.h"
 
-static int connect_to(const char *path)
+static int connect_to_daemon(const char *path)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -33,7 +33,7 @@ static int connect_to(const char *path)
 
 static void reload(const char *socket_path, const char *file)
 {
-	int fd = connect_to(socket_path);
+	int fd = connect_to_daemon(socket_path);
 	char reply[4096] = "";
 	size_t len = 0;
 	ssize_t n;

@@ -181,7 +181,7 @@ static void run(struct spike *s)
 	pthread_join(victim, NULL);
 }
 
-static void parse_args(int argc, char **argv, struct spike *s)
+static void parse_options(int argc, char **argv, struct spike *s)
 {
 	static const struct option options[] = {
 		{ "ms", required_argument, NULL, 'm' },
@@ -226,7 +226,7 @@ int main(int argc, char **argv)
 	};
 	uint64_t wait;
 
-	parse_args(argc, argv, &s);
+	parse_options(argc, argv, &s);
 	s.wake_fd = eventfd(0, EFD_CLOEXEC);
 	if (s.wake_fd < 0)
 		die("eventfd", errno);

@@ -58,7 +58,7 @@ static pid_t spawn_one(void)
 	return pid;
 }
 
-static int parse_count(int argc, char **argv)
+static int parse_options(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "count", required_argument, NULL, 'n' },
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 		short_lived_spin(SPIN_NS);
 		return 0;
 	}
-	count = parse_count(argc, argv);
+	count = parse_options(argc, argv);
 	begin = now_ns();
 	for (int i = 0; i < count; i++)
 		pids[i] = spawn_one();

@@ -202,7 +202,7 @@ static void usage(void)
 	exit(2);
 }
 
-static void parse_args(int argc, char **argv, struct args *a)
+static void parse_options(int argc, char **argv, struct args *a)
 {
 	static const struct option options[] = {
 		{ "ms", required_argument, NULL, 'm' },
@@ -259,7 +259,7 @@ int main(int argc, char **argv)
 	void *too_quick;
 	int status = 0;
 
-	parse_args(argc, argv, &a);
+	parse_options(argc, argv, &a);
 	for (int i = 0; i < a.threads; i++) {
 		int err = pthread_create(&threads[i], NULL, victim_main, &a);
 
