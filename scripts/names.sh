@@ -7,8 +7,9 @@
 # `both`.
 #
 # A static function of a test has no name of a function of user/ or bpf/, static or not: the test is linked to user/, and
-# frbpf shows the workloads. Two tests may have helpers of the same name, of one word, too: each is a program of its own,
-# and `setup` or `spawn` reads better there than the same with the test's name in front.
+# frbpf shows the workloads. It, too, has a word that says something. But one such word is enough, and two tests may have
+# helpers of the same name: each is a program of its own. `setup` or `spawn` reads better there than the same with the
+# test's name in front.
 #
 #	scripts/names.sh [DIRECTORY]	that has user/ and bpf/, and maybe tests/; the default is this tree
 set -u
@@ -18,6 +19,7 @@ cd "${1:-$(dirname "$0")/..}" || exit 1
 no_nouns='about|add|all|and|as|at|before|below|by|do|find|first|for|from|get|give|gone|has|in|into|is|it|keep|make|mark'
 no_nouns+='|merge|new|next|not|of|off|old|on|one|or|other|out|own|read|rest|same|second|set|take|tell|that|then|this|to'
 no_nouns+='|too|try|two|up|wanted|whole|why|with|write'
+no_noun="^(($no_nouns)(_|\$))+\$"
 
 # NAME: why a function of bpf/ and one of user/ share it
 both='
@@ -83,10 +85,11 @@ test_functions() { # DIRECTORY
 		}'
 }
 
-# Those of them that have the name of another function without a reason; "NAME" for those that have one
-twins_of_tests() { # DIRECTORY
-	awk -v reasons="$tests_too" '
+# Those of them that have no noun, or the name of another function without a reason; "NAME" for those that have one
+names_of_tests() { # DIRECTORY
+	awk -v reasons="$tests_too" -v no_noun="$no_noun" '
 		FILENAME != "-" {where[$1] = $2; next}
+		$1 ~ no_noun {print $2 ": " $1 "() has no noun"}
 		!($1 in where) {next}
 		index(reasons, "\n" $1 ": ") {print $1; next}
 		{print $2 ": " $1 "() is also in " where[$1]}' <(echo "$others") - < <(test_functions "$1")
@@ -126,7 +129,7 @@ result() { # DIRECTORY COMPLAINTS
 all=$(static_functions user)$'\n'$(static_functions bpf)
 for directory in user/*/ bpf/; do
 	directory=${directory%/}
-	wrong=$(awk -v directory="$directory/" -v no_noun="^(($no_nouns)(_|\$))+\$" '
+	wrong=$(awk -v directory="$directory/" -v no_noun="$no_noun" '
 		index($2, directory) == 1 && ($1 !~ /_/ || $1 ~ no_noun) {print $2 ": " $1 "() has no noun"}
 		$1 == name && directory != "bpf/" && (index($2, directory) == 1 || index(file, directory) == 1) {
 			print $2 ": " $1 "() is also in " file
@@ -140,7 +143,7 @@ others=$(any_functions user bpf)
 used=
 for directory in tests/*/; do
 	compgen -G "$directory*.c" >/dev/null || continue
-	twins=$(twins_of_tests "${directory%/}")
+	twins=$(names_of_tests "${directory%/}")
 	used+=$'\n'$twins
 	result "${directory%/}" "$(grep ' ' <<<"$twins")"
 done

@@ -74,12 +74,12 @@ static void make_events(struct sched_events *e, const uint8_t *data, size_t n)
 	memset(e->recorded, 1, sizeof(e->recorded));
 }
 
-static void add_up(const struct why_node *n)
+static void add_up_times(const struct why_node *n)
 {
 	uint64_t ns = 0;
 
 	for (const struct why_node *c = n->child; c; c = c->next) {
-		add_up(c);
+		add_up_times(c);
 		ns += c->ns;
 	}
 	must(!n->child || ns == n->ns);
@@ -93,7 +93,7 @@ static void look(const struct why *w)
 	size_t lines = 0;
 	json_t *j;
 
-	add_up(why__root(w));
+	add_up_times(why__root(w));
 	must(!why_verdict__make(&v, w, plain) && v.text.len && v.ns <= v.of_ns);
 	must(!strchr(v.text.data, '\033'));
 	must(!why_text__answer(&b, w, &v, plain, NULL));

@@ -278,7 +278,7 @@ struct sink {
 	int n_stacks;
 };
 
-static inline void take(const struct frbpf_trigger *t, void *arg)
+static inline void take_trigger(const struct frbpf_trigger *t, void *arg)
 {
 	struct sink *s = arg;
 
@@ -305,7 +305,7 @@ static inline struct sink collect(struct detectors *d, int ms)
 
 	detectors__on_stacks(d, take_stacks, &s);
 	poll(&p, 1, ms);
-	n = detectors__consume(d, INT_MAX, take, &s);
+	n = detectors__consume(d, INT_MAX, take_trigger, &s);
 	assert_int_equal(n, s.n);
 	detectors__on_stacks(d, NULL, NULL);
 	return s;

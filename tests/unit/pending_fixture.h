@@ -86,7 +86,7 @@ static inline struct ends await_ends(struct detectors *d, int n)
 
 	detectors__on_ended(d, take_end, &ends);
 	while (ends.n < n && now_ns() < until) {
-		detectors__consume(d, INT_MAX, take, &sink);
+		detectors__consume(d, INT_MAX, take_trigger, &sink);
 		usleep(1000);
 	}
 	detectors__on_ended(d, NULL, NULL);

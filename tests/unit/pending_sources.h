@@ -36,7 +36,7 @@ struct pending_source {
 	bool fuzzy;		   /* a task may be in it at other times, too */
 };
 
-static inline void rest(long ns)
+static inline void sleep_ns(long ns)
 {
 	const struct timespec ts = { 0, ns };
 
@@ -68,7 +68,7 @@ static inline void rest_blocked(long ns)
 	signal(SIGCHLD, SIG_IGN);
 	if (vfork())
 		return;
-	rest(ns);
+	sleep_ns(ns);
 	_exit(0);
 }
 
@@ -95,7 +95,7 @@ static inline long hang_in_span(long what, long fd)
 static inline void rest_in_span(long ns)
 {
 	watched_begin();
-	rest(ns);
+	sleep_ns(ns);
 	watched_end();
 }
 
@@ -104,7 +104,7 @@ WATCHED long watched_call(long what, long fd);
 WATCHED long watched_call(long what, long fd)
 {
 	if (fd < 0)
-		rest(what);
+		sleep_ns(what);
 	else
 		hang_in_call(what, fd);
 	return what + fd;
@@ -370,7 +370,7 @@ static inline void rest_stopped(long ns, void (*fn)(void))
 	timer = fork();
 	if (!timer) {
 		set_name("frbpf-timer");
-		rest(ns);
+		sleep_ns(ns);
 		disks_answer(0);
 		_exit(0);
 	}
@@ -379,14 +379,14 @@ static inline void rest_stopped(long ns, void (*fn)(void))
 		_exit(1);
 }
 
-static inline void read_next(void)
+static inline void read_next_block(void)
 {
 	hang_on_disk(5000 + disks.n_rests++, 0);
 }
 
 static inline void rest_on_disk(long ns)
 {
-	rest_stopped(ns, read_next);
+	rest_stopped(ns, read_next_block);
 }
 
 /* ---- reclaim: it meets pages under writeback to such a disk ---- */
@@ -507,21 +507,21 @@ static const struct pending_source pending_sources[] = {
 	  .condition = " && state == S",
 	  .threshold = 100,
 	  .hang = hang_in_call,
-	  .rest = rest,
+	  .rest = sleep_ns,
 	  .n_at_once = 6,
 	  .fuzzy = true }, /* a start may wait */
 	{ .name = "system call",
 	  .when = "syscall:read,clock_nanosleep",
 	  .threshold = 100,
 	  .hang = hang_in_call,
-	  .rest = rest,
+	  .rest = sleep_ns,
 	  .n_at_once = 6 },
 	{ .name = "span of tracepoints",
 	  .when = CALLS_AS_SPANS,
 	  .table = "flights",
 	  .threshold = 300,
 	  .hang = hang_in_call,
-	  .rest = rest,
+	  .rest = sleep_ns,
 	  .n_at_once = 6,
 	  .fuzzy = true }, /* of other calls */
 	{ .name = "span of places",

@@ -182,7 +182,7 @@ static inline void make_usual(struct file *f)
  * Read @len bytes to the end. Returns the number of records, or negative errno with a message in
  * @err.
  */
-static inline int read_all(const void *data, size_t len, struct err *err)
+static inline int read_all_records(const void *data, size_t len, struct err *err)
 {
 	int fd = memfd_create("perf.data", MFD_CLOEXEC), r, n = 0;
 	struct file_record rec;
@@ -216,7 +216,8 @@ static inline void refused(struct file *f, const char *words)
 	struct err err;
 
 	finish(f);
-	if (read_all(f->whole.data, f->whole.len, &err) != -EINVAL || !strstr(err.msg, words))
+	if (read_all_records(f->whole.data, f->whole.len, &err) != -EINVAL ||
+	    !strstr(err.msg, words))
 		fail_msg("'%s' instead of '%s'", err.msg, words);
 }
 

@@ -50,7 +50,7 @@ static inline void release(struct planned *p)
 	diags__free(&p->d);
 }
 
-static inline const struct diag *find(const struct planned *p, const char *part)
+static inline const struct diag *find_diag(const struct planned *p, const char *part)
 {
 	for (size_t i = 0; i < p->d.n; i++) {
 		if (strstr(p->d.v[i].msg, part))
@@ -62,7 +62,7 @@ static inline const struct diag *find(const struct planned *p, const char *part)
 static inline void check_said(const struct planned *p, const char *part, enum diag_level level,
 			      size_t line, size_t column)
 {
-	const struct diag *d = find(p, part);
+	const struct diag *d = find_diag(p, part);
 	size_t l, c;
 
 	if (!d)

@@ -70,8 +70,8 @@ static inline struct sideband_slice *slice_of(struct sideband *sb, const uint32_
  * Find record number @n of @type and @pid whose name contains @name. Also checks the order of the
  * records.
  */
-static inline const struct perf_event_header *find(const struct sideband_slice *s, uint32_t type,
-						   uint32_t pid, const char *name)
+static inline const struct perf_event_header *
+find_record(const struct sideband_slice *s, uint32_t type, uint32_t pid, const char *name)
 {
 	const struct perf_event_header *h, *found = NULL;
 	uint64_t last = 0;
@@ -102,7 +102,7 @@ static inline const struct perf_event_header *find(const struct sideband_slice *
 /* Does the slice have an MMAP2 with this name and a build id, and its table the build id? */
 static inline void assert_mapped(const struct sideband_slice *s, uint32_t pid, const char *name)
 {
-	const struct record_mmap2 *r = (const void *)find(s, PERF_RECORD_MMAP2, pid, name);
+	const struct record_mmap2 *r = (const void *)find_record(s, PERF_RECORD_MMAP2, pid, name);
 	size_t i;
 
 	assert_non_null(r);

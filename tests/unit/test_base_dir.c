@@ -54,7 +54,7 @@ static int tear_down_place(void **state)
 	return 0;
 }
 
-static const char *below(const struct place *p, const char *name)
+static const char *path_below(const struct place *p, const char *name)
 {
 	static char path[512];
 
@@ -66,7 +66,7 @@ static bool exists(const struct place *p, const char *name)
 {
 	struct stat st;
 
-	return lstat(below(p, name), &st) == 0;
+	return lstat(path_below(p, name), &st) == 0;
 }
 
 static mode_t mode_of(const char *path)
@@ -79,7 +79,7 @@ static mode_t mode_of(const char *path)
 
 static void make_file(const struct place *p, const char *name)
 {
-	int fd = open(below(p, name), O_WRONLY | O_CREAT | O_EXCL, 0600);
+	int fd = open(path_below(p, name), O_WRONLY | O_CREAT | O_EXCL, 0600);
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, "old", 3), 3);
@@ -88,14 +88,14 @@ static void make_file(const struct place *p, const char *name)
 
 static void make_dir(const struct place *p, const char *name)
 {
-	assert_int_equal(mkdir(below(p, name), 0700), 0);
+	assert_int_equal(mkdir(path_below(p, name), 0700), 0);
 }
 
 static void check_content(const struct place *p, const char *name, const char *want)
 {
 	struct buf b = { 0 };
 
-	assert_int_equal(buf__read_file(&b, below(p, name), 65536), 0);
+	assert_int_equal(buf__read_file(&b, path_below(p, name), 65536), 0);
 	assert_string_equal(b.data, want);
 	buf__free(&b);
 }
@@ -119,8 +119,8 @@ static void test_created(void **state)
 	assert_string_equal(p->b.path, p->base);
 	assert_true(p->b.created);
 	assert_int_equal(mode_of(p->base), 0700);
-	assert_int_equal(mode_of(below(p, "incidents")), 0700);
-	assert_int_equal(mode_of(below(p, "lock")), 0600);
+	assert_int_equal(mode_of(path_below(p, "incidents")), 0700);
+	assert_int_equal(mode_of(path_below(p, "lock")), 0600);
 	snprintf(pid, sizeof(pid), "%d\n", getpid());
 	check_content(p, "lock", pid);
 	base_dir__close(&p->b, false);
@@ -241,7 +241,7 @@ static void test_writable_by_others(void **state)
 	assert_int_equal(chmod(p->base, 0755), 0);
 	open_place(p);
 	base_dir__close(&p->b, false);
-	assert_int_equal(chmod(below(p, "incidents"), 0770), 0);
+	assert_int_equal(chmod(path_below(p, "incidents"), 0770), 0);
 	assert_int_equal(base_dir__open(&p->b, p->base, &p->err), -EPERM);
 	base_dir__close(&p->b, true);
 }
@@ -297,7 +297,7 @@ static void test_lock_removed(void **state)
 	struct base_dir second;
 
 	assert_int_equal(base_dir__open(&p->b, p->base, &p->err), 0);
-	assert_int_equal(unlink(below(p, "lock")), 0);
+	assert_int_equal(unlink(path_below(p, "lock")), 0);
 	assert_int_equal(base_dir__open(&second, p->base, &p->err), -EBUSY);
 	assert_non_null(strstr(p->err.msg, "whose lock was removed"));
 	base_dir__close(&second, true);
@@ -314,16 +314,16 @@ static void test_directories_removed(void **state)
 	fd = base_dir__open_session(&p->b, "a", &p->err);
 	assert_true(fd >= 0);
 	assert_int_equal(base_dir__renew(&p->b, "session-a", fd, &p->err), 0);
-	assert_int_equal(rmdir(below(p, "session-a")), 0);
+	assert_int_equal(rmdir(path_below(p, "session-a")), 0);
 	assert_int_equal(base_dir__renew(&p->b, "session-a", fd, &p->err), 1);
 	assert_true(exists(p, "session-a"));
 	assert_int_equal(base_dir__renew(&p->b, "session-a", fd, &p->err), 0);
 	close(fd);
-	assert_int_equal(rmdir(below(p, "incidents")), 0);
+	assert_int_equal(rmdir(path_below(p, "incidents")), 0);
 	assert_int_equal(base_dir__write_manifest(&p->b, "2024010212000000", "{}", 2, &p->err), 0);
 	assert_true(exists(p, "incidents/2024010212000000.json"));
-	assert_int_equal(unlink(below(p, "incidents/2024010212000000.json")), 0);
-	assert_int_equal(rmdir(below(p, "incidents")), 0);
+	assert_int_equal(unlink(path_below(p, "incidents/2024010212000000.json")), 0);
+	assert_int_equal(rmdir(path_below(p, "incidents")), 0);
 	assert_int_equal(base_dir__write_draft(&p->b, "2024010212000000", "{}", 2, &p->err), 0);
 	assert_int_equal(base_dir__write_manifest(&p->b, "2024010212000000", "{}", 2, &p->err), 0);
 	assert_true(exists(p, "incidents/2024010212000000.json"));
@@ -354,7 +354,7 @@ static void test_lock_is_a_symlink(void **state)
 	struct place *p = *state;
 
 	make_dir(p, "");
-	assert_int_equal(symlink("/dev/null", below(p, "lock")), 0);
+	assert_int_equal(symlink("/dev/null", path_below(p, "lock")), 0);
 	assert_int_equal(base_dir__open(&p->b, p->base, &p->err), -ELOOP);
 	base_dir__close(&p->b, true);
 }
@@ -393,7 +393,7 @@ static void test_temporary_files_of_others(void **state)
 	make_dir(p, "");
 	make_dir(p, "elsewhere");
 	make_file(p, "elsewhere/.tmp-x");
-	assert_int_equal(symlink("elsewhere", below(p, "session-link")), 0);
+	assert_int_equal(symlink("elsewhere", path_below(p, "session-link")), 0);
 	open_place(p);
 	assert_true(exists(p, "elsewhere/.tmp-x"));
 	make_file(p, "incidents/.tmp-now.json");
@@ -413,13 +413,13 @@ static void test_sessions(void **state)
 	fd = base_dir__open_session(&p->b, "cycles", &p->err);
 	assert_true(fd >= 0);
 	close(fd);
-	assert_int_equal(mode_of(below(p, "session-cycles")), 0700);
+	assert_int_equal(mode_of(path_below(p, "session-cycles")), 0700);
 	fd = base_dir__open_session(&p->b, "cycles", &p->err);
 	assert_true(fd >= 0);
 	close(fd);
-	assert_int_equal(chmod(below(p, "session-cycles"), 0777), 0);
+	assert_int_equal(chmod(path_below(p, "session-cycles"), 0777), 0);
 	assert_int_equal(base_dir__open_session(&p->b, "cycles", &p->err), -EPERM);
-	assert_non_null(strstr(p->err.msg, below(p, "session-cycles")));
+	assert_non_null(strstr(p->err.msg, path_below(p, "session-cycles")));
 	make_file(p, "session-file");
 	assert_int_equal(base_dir__open_session(&p->b, "file", &p->err), -ENOTDIR);
 	base_dir__close(&p->b, false);
@@ -460,7 +460,7 @@ static void test_names_that_exist(void **state)
 	make_dir(p, "other");
 	make_file(p, "incidents/2024010212000000.json");
 	make_file(p, "session-b/perf.data.2024010212000001");
-	assert_int_equal(symlink("gone", below(p, "session-a/perf.data.2024010212000002")), 0);
+	assert_int_equal(symlink("gone", path_below(p, "session-a/perf.data.2024010212000002")), 0);
 	make_file(p, "other/perf.data.2024010212000003");
 	check_name(p, NOON, "2024010212000003");
 	check_name(p, NOON, "2024010212000004");
@@ -560,8 +560,8 @@ static void test_manifest(void **state)
 	open_place(p);
 	write_manifest(p, "first, and longer\n");
 	check_content(p, "incidents/1.json", "first, and longer\n");
-	assert_int_equal(mode_of(below(p, "incidents/1.json")), 0600);
-	fd = open(below(p, "incidents/1.json"), O_RDONLY);
+	assert_int_equal(mode_of(path_below(p, "incidents/1.json")), 0600);
+	fd = open(path_below(p, "incidents/1.json"), O_RDONLY);
 	write_manifest(p, "second\n");
 	check_content(p, "incidents/1.json", "second\n");
 	assert_int_equal(lseek(fd, 0, SEEK_END), 18); /* an open descriptor still reads the first
@@ -580,7 +580,7 @@ static void test_manifest_cannot_be_written(void **state)
 	assert_int_equal(base_dir__write_manifest(&p->b, "1", "x", 1, &p->err), -EISDIR);
 	assert_non_null(strstr(p->err.msg, "incidents/1.json"));
 	assert_false(exists(p, "incidents/.tmp-1.json"));
-	assert_int_equal(symlink("/dev/null", below(p, "incidents/.tmp-2.json")), 0);
+	assert_int_equal(symlink("/dev/null", path_below(p, "incidents/.tmp-2.json")), 0);
 	assert_int_equal(base_dir__write_manifest(&p->b, "2", "x", 1, &p->err), -ELOOP);
 	assert_false(exists(p, "incidents/2.json"));
 	base_dir__close(&p->b, false);

@@ -97,8 +97,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void add(struct scene *s, uint64_t id, uint64_t time, uint32_t tid, const void *raw,
-		uint32_t size)
+static void add_sample(struct scene *s, uint64_t id, uint64_t time, uint32_t tid, const void *raw,
+		       uint32_t size)
 {
 	struct record_sample r = {
 		.id = id, .pid = tid, .tid = tid, .time = time, .raw = raw, .raw_size = size
@@ -116,15 +116,15 @@ static void add_switch_sample(struct scene *s, uint64_t id, uint64_t time, uint3
 		int next;
 	} __attribute__((packed)) raw = { prev, 0, state, next };
 
-	add(s, id, time, tid, &raw, sizeof(raw));
+	add_sample(s, id, time, tid, &raw, sizeof(raw));
 }
 
-static void out(struct scene *s, uint64_t time, long state)
+static void subject_out(struct scene *s, uint64_t time, long state)
 {
 	add_switch_sample(s, ID_SWITCH, time, SUBJECT, NUMBER, state, 0);
 }
 
-static void in(struct scene *s, uint64_t time)
+static void subject_in(struct scene *s, uint64_t time)
 {
 	add_switch_sample(s, ID_SWITCH, time, OTHER, OTHER + 100, SLEEPS, NUMBER);
 }
@@ -133,7 +133,7 @@ static void wake(struct scene *s, uint64_t time)
 {
 	int raw[2] = { 0, NUMBER };
 
-	add(s, ID_WAKEUP, time, OTHER, raw, sizeof(raw));
+	add_sample(s, ID_WAKEUP, time, OTHER, raw, sizeof(raw));
 }
 
 /*
@@ -145,7 +145,7 @@ static uint64_t look(struct scene *s)
 	return compare_trigger(s->inc, s->res, &s->session, &s->records);
 }
 
-static void of(struct scene *s, enum frbpf_source source)
+static void set_source(struct scene *s, enum frbpf_source source)
 {
 	s->inc->triggers[0].t.source = source;
 }
@@ -155,14 +155,14 @@ static void test_true_wait(void **state)
 {
 	struct scene *s = *state;
 
-	in(s, BEGIN - 500);
-	out(s, BEGIN - 400, SLEEPS);
+	subject_in(s, BEGIN - 500);
+	subject_out(s, BEGIN - 400, SLEEPS);
 	wake(s, BEGIN + 1);
 	add_switch_sample(s, ID_SWITCH, BEGIN + 100, OTHER, OTHER + 100, PREEMPTED, 0);
-	in(s, TRIGGER - 1);
-	out(s, TRIGGER + 10, SLEEPS);
-	in(s, TRIGGER + 20);
-	out(s, TRIGGER + 30, SLEEPS);
+	subject_in(s, TRIGGER - 1);
+	subject_out(s, TRIGGER + 10, SLEEPS);
+	subject_in(s, TRIGGER + 20);
+	subject_out(s, TRIGGER + 30, SLEEPS);
 	assert_int_equal(look(s), 0);
 }
 
@@ -171,10 +171,10 @@ static void test_true_preemption(void **state)
 {
 	struct scene *s = *state;
 
-	out(s, BEGIN + 5, PREEMPTED);
+	subject_out(s, BEGIN + 5, PREEMPTED);
 	add_switch_sample(s, ID_AGAIN, BEGIN + 6, SUBJECT, NUMBER, PREEMPTED, 0);
 	wake(s, BEGIN + 50);
-	in(s, TRIGGER - 2);
+	subject_in(s, TRIGGER - 2);
 	add_switch_sample(s, ID_AGAIN, TRIGGER - 1, OTHER, OTHER + 100, SLEEPS, NUMBER);
 	assert_int_equal(look(s), 0);
 }
@@ -184,10 +184,10 @@ static void test_true_sleep(void **state)
 	struct scene *s = *state;
 
 	for (int i = 0; i < 2; i++) {
-		of(s, i ? FRBPF_SOURCE_BLOCKED : FRBPF_SOURCE_OFFCPU);
-		out(s, BEGIN + 5, 2);
+		set_source(s, i ? FRBPF_SOURCE_BLOCKED : FRBPF_SOURCE_OFFCPU);
+		subject_out(s, BEGIN + 5, 2);
 		wake(s, TRIGGER - 50);
-		in(s, TRIGGER - 2);
+		subject_in(s, TRIGGER - 2);
 		assert_int_equal(look(s), 0);
 		buf__free(&s->records);
 	}
@@ -198,9 +198,9 @@ static void test_ran_in_between(void **state)
 	struct scene *s = *state;
 
 	wake(s, BEGIN + 1);
-	in(s, BEGIN + 100);
-	out(s, BEGIN + 300, PREEMPTED);
-	in(s, TRIGGER - 1);
+	subject_in(s, BEGIN + 100);
+	subject_out(s, BEGIN + 300, PREEMPTED);
+	subject_in(s, TRIGGER - 1);
 	assert_int_equal(look(s), BEGIN + 300);
 }
 
@@ -209,10 +209,10 @@ static void test_left_twice(void **state)
 {
 	struct scene *s = *state;
 
-	of(s, FRBPF_SOURCE_BLOCKED);
-	out(s, BEGIN + 5, 2);
-	out(s, BEGIN + 700, SLEEPS);
-	out(s, BEGIN + 900, SLEEPS);
+	set_source(s, FRBPF_SOURCE_BLOCKED);
+	subject_out(s, BEGIN + 5, 2);
+	subject_out(s, BEGIN + 700, SLEEPS);
+	subject_out(s, BEGIN + 900, SLEEPS);
 	assert_int_equal(look(s), BEGIN + 700);
 }
 
@@ -220,7 +220,7 @@ static void test_slept_in_between(void **state)
 {
 	struct scene *s = *state;
 
-	out(s, BEGIN + 500, SLEEPS);
+	subject_out(s, BEGIN + 500, SLEEPS);
 	assert_int_equal(look(s), 0); /* older kernels report that state for a task woken by a
 				       * signal */
 	wake(s, BEGIN + 700);
@@ -232,12 +232,12 @@ static void test_not_looked_at(void **state)
 {
 	struct scene *s = *state;
 
-	in(s, BEGIN + 100);
-	out(s, BEGIN + 300, SLEEPS);
-	out(s, BEGIN + 500, SLEEPS);
-	of(s, FRBPF_SOURCE_SYSCALL); /* may run */
+	subject_in(s, BEGIN + 100);
+	subject_out(s, BEGIN + 300, SLEEPS);
+	subject_out(s, BEGIN + 500, SLEEPS);
+	set_source(s, FRBPF_SOURCE_SYSCALL); /* may run */
 	assert_int_equal(look(s), 0);
-	of(s, FRBPF_SOURCE_OFFCPU);
+	set_source(s, FRBPF_SOURCE_OFFCPU);
 	s->inc->triggers[0].t.subject.tid = 0;
 	assert_int_equal(look(s), 0);
 	s->inc->triggers[0].t.subject.tid = SUBJECT;
@@ -254,8 +254,8 @@ static void test_short_raw(void **state)
 	int raw[2] = { NUMBER, 0 };
 
 	for (int i = 1; i < 4; i++)
-		add(s, ID_SWITCH, BEGIN + i, SUBJECT, raw, sizeof(raw));
-	add(s, ID_CYCLES, BEGIN + 9, SUBJECT, NULL, 0);
+		add_sample(s, ID_SWITCH, BEGIN + i, SUBJECT, raw, sizeof(raw));
+	add_sample(s, ID_CYCLES, BEGIN + 9, SUBJECT, NULL, 0);
 	assert_int_equal(look(s), 0);
 }
 
@@ -265,8 +265,8 @@ static void test_cannot_tell(void **state)
 	struct scene *s = *state;
 	enum incident_compared *compared = &s->inc->triggers[0].compared;
 
-	out(s, BEGIN + 5, PREEMPTED);
-	in(s, TRIGGER - 1);
+	subject_out(s, BEGIN + 5, PREEMPTED);
+	subject_in(s, TRIGGER - 1);
 	assert_int_equal(look(s), 0);
 	assert_int_equal(*compared, COMPARED_AGREES);
 	s->cpu.lost = 3;
@@ -284,13 +284,13 @@ static void test_cannot_tell(void **state)
 	s->session.target.kind = RECORD_TASKS;
 	assert_int_equal(look(s), 0);
 	assert_int_equal(*compared, COMPARED_NOT_RECORDED);
-	out(s, TRIGGER - 1, PREEMPTED);
+	subject_out(s, TRIGGER - 1, PREEMPTED);
 	assert_int_equal(look(s), TRIGGER - 1);
 }
 
 /* A trigger that came after the window was gathered, with a wait since @begin. */
-static const struct incident_trigger *merge(struct scene *s, enum frbpf_source source,
-					    uint64_t begin, uint64_t end)
+static const struct incident_trigger *merge_trigger(struct scene *s, enum frbpf_source source,
+						    uint64_t begin, uint64_t end)
 {
 	struct incident_trigger *it = &s->inc->merged[0];
 
@@ -310,19 +310,20 @@ static void test_merged_ran(void **state)
 	struct scene *s = *state;
 	const struct incident_trigger *it;
 
-	out(s, BEGIN + 100, SLEEPS);
-	in(s, BEGIN + 200);
-	out(s, BEGIN + 300, SLEEPS);
+	subject_out(s, BEGIN + 100, SLEEPS);
+	subject_in(s, BEGIN + 200);
+	subject_out(s, BEGIN + 300, SLEEPS);
 	assert_int_equal(look(s), BEGIN + 300);
-	it = merge(s, FRBPF_SOURCE_OFFCPU, BEGIN, TRIGGER + 5000);
+	it = merge_trigger(s, FRBPF_SOURCE_OFFCPU, BEGIN, TRIGGER + 5000);
 	assert_int_equal(it->contradicted, BEGIN + 300);
-	it = merge(s, FRBPF_SOURCE_OFFCPU, BEGIN + 250, TRIGGER + 5000); /* its own switch-out */
+	it = merge_trigger(s, FRBPF_SOURCE_OFFCPU, BEGIN + 250,
+			   TRIGGER + 5000); /* its own switch-out */
 	assert_int_equal(it->contradicted, 0);
 	assert_int_equal(it->compared, COMPARED_TOO_LATE);
-	it = merge(s, FRBPF_SOURCE_OFFCPU, BEGIN + 250, TRIGGER + 50);
+	it = merge_trigger(s, FRBPF_SOURCE_OFFCPU, BEGIN + 250, TRIGGER + 50);
 	assert_int_equal(it->contradicted, 0);
 	assert_int_equal(it->compared, COMPARED_AGREES);
-	it = merge(s, FRBPF_SOURCE_SYSCALL, BEGIN, TRIGGER + 50); /* may run */
+	it = merge_trigger(s, FRBPF_SOURCE_SYSCALL, BEGIN, TRIGGER + 50); /* may run */
 	assert_int_equal(it->contradicted, 0);
 }
 
@@ -330,14 +331,15 @@ static void test_merged_slept(void **state)
 {
 	struct scene *s = *state;
 
-	out(s, BEGIN + 100, SLEEPS);
+	subject_out(s, BEGIN + 100, SLEEPS);
 	wake(s, BEGIN + 700);
 	look(s);
-	assert_int_equal(merge(s, FRBPF_SOURCE_RUNQLAT, BEGIN, TRIGGER + 50)->contradicted,
+	assert_int_equal(merge_trigger(s, FRBPF_SOURCE_RUNQLAT, BEGIN, TRIGGER + 50)->contradicted,
 			 BEGIN + 700);
-	assert_int_equal(merge(s, FRBPF_SOURCE_RUNQLAT, BEGIN + 700, TRIGGER + 50)->contradicted,
+	assert_int_equal(
+		merge_trigger(s, FRBPF_SOURCE_RUNQLAT, BEGIN + 700, TRIGGER + 50)->contradicted, 0);
+	assert_int_equal(merge_trigger(s, FRBPF_SOURCE_OFFCPU, BEGIN, TRIGGER + 50)->contradicted,
 			 0);
-	assert_int_equal(merge(s, FRBPF_SOURCE_OFFCPU, BEGIN, TRIGGER + 50)->contradicted, 0);
 }
 
 #define TEST(name_) cmocka_unit_test_setup_teardown(name_, setup, teardown)

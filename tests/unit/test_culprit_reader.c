@@ -19,7 +19,7 @@
 
 static struct examiner *examiner;
 
-static json_t *why_of(pid_t pid, const char *process)
+static json_t *why_culprit(pid_t pid, const char *process)
 {
 	json_t *why = json_pack("{s:{s:i, s:s, s:n, s:n}}", "culprit", "pid", (int)pid, "process",
 				process, "command", "cgroup");
@@ -31,7 +31,7 @@ static json_t *why_of(pid_t pid, const char *process)
 /* Is the command set for process @pid, with this name, at the end of the interval? */
 static bool is_completed(pid_t pid, const char *process, uint64_t end)
 {
-	json_t *why = why_of(pid, process), *o = json_object_get(why, "culprit");
+	json_t *why = why_culprit(pid, process), *o = json_object_get(why, "culprit");
 	bool set = culprit_reader__complete(examiner, end, why);
 	const char *command = json_string_value(json_object_get(o, "command"));
 

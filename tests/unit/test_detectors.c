@@ -295,7 +295,7 @@ static int check_pids_in_namespace(void)
 		_exit(0);
 	}
 	waitpid(child, NULL, 0);
-	if (detectors__consume(d, INT_MAX, take, &s) != 1)
+	if (detectors__consume(d, INT_MAX, take_trigger, &s) != 1)
 		return 4;
 	detectors__free(d);
 	return s.last.subject.pid == (uint32_t)child && s.last.subject.tid == (uint32_t)child &&

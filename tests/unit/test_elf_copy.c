@@ -162,7 +162,7 @@ struct writer {
 };
 
 /* Truncates the file, restores it, writes garbage into it. */
-static void *write_on(void *arg)
+static void *keep_writing(void *arg)
 {
 	struct writer *w = arg;
 	unsigned int n;
@@ -196,7 +196,7 @@ static int count_usdt(const struct elf_usdt *p, void *arg)
 }
 
 /* Returns whether it could be read. */
-static bool read_all(const char *path, int fd, size_t *n)
+static bool read_symbols(const char *path, int fd, size_t *n)
 {
 	struct elf_symbols symbols = { .wanted = NULL };
 	struct elf_file *f = NULL;
@@ -285,12 +285,12 @@ static void test_written_to_meanwhile(void **state)
 	assert_int_equal(pread(libc, w.image, w.size, 0), w.size);
 	assert_int_equal(pwrite(w.fd, w.image, w.size, 0), w.size);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", w.fd);
-	assert_true(read_all(path, w.fd, &n));
+	assert_true(read_symbols(path, w.fd, &n));
 	assert_true(n > 1000);
-	assert_int_equal(pthread_create(&thread, NULL, write_on, &w), 0);
+	assert_int_equal(pthread_create(&thread, NULL, keep_writing, &w), 0);
 	/* until both have run */
 	for (int i = 0; i < 200 || atomic_load(&w.rounds) < 200; i++)
-		opened += read_all(path, w.fd, &n);
+		opened += read_symbols(path, w.fd, &n);
 	atomic_store(&w.stop, true);
 	assert_int_equal(pthread_join(thread, &failed), 0);
 	assert_null(failed);

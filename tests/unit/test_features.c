@@ -24,7 +24,7 @@ struct cursor {
 	size_t off;
 };
 
-static const void *take(struct cursor *c, size_t len)
+static const void *next_bytes(struct cursor *c, size_t len)
 {
 	const void *p = c->b->data + c->off;
 
@@ -37,7 +37,7 @@ static uint32_t take_u32(struct cursor *c)
 {
 	uint32_t v;
 
-	memcpy(&v, take(c, sizeof(v)), sizeof(v));
+	memcpy(&v, next_bytes(c, sizeof(v)), sizeof(v));
 	return v;
 }
 
@@ -45,13 +45,13 @@ static uint64_t take_u64(struct cursor *c)
 {
 	uint64_t v;
 
-	memcpy(&v, take(c, sizeof(v)), sizeof(v));
+	memcpy(&v, next_bytes(c, sizeof(v)), sizeof(v));
 	return v;
 }
 
 static void want_bytes(struct cursor *c, const void *want, size_t len)
 {
-	assert_memory_equal(take(c, len), want, len);
+	assert_memory_equal(next_bytes(c, len), want, len);
 }
 
 /* A string in a field of @padded bytes, filled with zeros. */
@@ -61,7 +61,7 @@ static void want_string(struct cursor *c, const char *want, uint32_t padded)
 	size_t i;
 
 	assert_int_equal(take_u32(c), padded);
-	text = take(c, padded);
+	text = next_bytes(c, padded);
 	assert_string_equal(text, want);
 	for (i = strlen(want); i < padded; i++)
 		assert_int_equal(text[i], 0);
@@ -186,7 +186,7 @@ static void test_times(void **state)
 static void want_build_id(struct cursor *c, uint16_t misc, const uint8_t *data, uint8_t size,
 			  const char *name, size_t padded)
 {
-	const struct perf_event_header *h = take(c, sizeof(*h));
+	const struct perf_event_header *h = next_bytes(c, sizeof(*h));
 	const char *text;
 
 	assert_int_equal(h->type, 0);
@@ -195,7 +195,7 @@ static void want_build_id(struct cursor *c, uint16_t misc, const uint8_t *data, 
 	assert_int_equal(take_u32(c), UINT32_MAX); /* pid -1 */
 	want_bytes(c, data, 20);
 	assert_int_equal(take_u32(c), size);
-	text = take(c, padded);
+	text = next_bytes(c, padded);
 	assert_string_equal(text, name);
 }
 
@@ -280,8 +280,8 @@ static void want_preamble(struct cursor *c)
 	const uint16_t one = 1;
 
 	want_bytes(c, "\x17\x08\x44tracing0.6", 14);
-	assert_int_equal(*(const uint8_t *)take(c, 1), *(const uint8_t *)&one ? 0 : 1);
-	assert_int_equal(*(const uint8_t *)take(c, 1), sizeof(long));
+	assert_int_equal(*(const uint8_t *)next_bytes(c, 1), *(const uint8_t *)&one ? 0 : 1);
+	assert_int_equal(*(const uint8_t *)next_bytes(c, 1), sizeof(long));
 	assert_int_equal(take_u32(c), sysconf(_SC_PAGESIZE));
 }
 

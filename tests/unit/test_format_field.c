@@ -25,7 +25,7 @@ static const char format[] = "name: sched_switch\nID: 314\nformat:\n"
 			     "\tfield:broken\n\tfield:int no_size;\n"
 			     "\nprint fmt: \"%s\", REC->prev_comm\n";
 
-static struct format_field find(const char *name)
+static struct format_field field_named(const char *name)
 {
 	struct format_field f;
 
@@ -89,7 +89,7 @@ static void test_id(void **state)
 
 static void test_numbers(void **state)
 {
-	struct format_field f = find("prev_pid");
+	struct format_field f = field_named("prev_pid");
 	char raw[52] = { 0 };
 	int32_t minus = -2;
 	uint64_t v;
@@ -100,9 +100,9 @@ static void test_numbers(void **state)
 	assert_true(format_field__number(&f, raw, sizeof(raw), &v));
 	assert_int_equal((int64_t)v, -2);
 	assert_false(format_field__number(&f, raw, 27, &v)); /* it reaches beyond the end */
-	f = find("prev_comm");
+	f = field_named("prev_comm");
 	assert_false(format_field__number(&f, raw, sizeof(raw), &v));
-	f = find("mask"); /* elsewhere */
+	f = field_named("mask"); /* elsewhere */
 	assert_false(format_field__number(&f, raw, sizeof(raw), &v));
 	f = (struct format_field){ UINT32_MAX, 8, false };
 	assert_false(format_field__number(&f, raw, sizeof(raw), &v));
@@ -134,7 +134,7 @@ static void test_texts(void **state)
 	memcpy(raw + 8, "0123456789abcdef", 16);
 	memcpy(raw + 60, "/etc", 4);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		f = find(cases[i].name);
+		f = field_named(cases[i].name);
 		assert_true(f.is_text);
 		if (cases[i].loc)
 			memcpy(raw + f.offset, &cases[i].loc, sizeof(cases[i].loc));
@@ -144,8 +144,8 @@ static void test_texts(void **state)
 			assert_string_equal(text, cases[i].text);
 	}
 	assert_false(format_field__text(&f, raw, f.offset, text, sizeof(text)));
-	assert_false(find("mask").is_text);
-	assert_false(find("name").is_text);
+	assert_false(field_named("mask").is_text);
+	assert_false(field_named("name").is_text);
 }
 
 int main(void)

@@ -25,7 +25,7 @@ struct reader {
 	uint64_t time;
 };
 
-static void add(struct buf *b, uint64_t time, uint64_t addr, uint32_t len, const char *name)
+static void add_ksymbol(struct buf *b, uint64_t time, uint64_t addr, uint32_t len, const char *name)
 {
 	const struct record_trailer t = { .time = time, .id = 7 };
 
@@ -42,7 +42,7 @@ static void end(struct buf *b, uint64_t time, uint64_t addr, uint32_t len, const
 			 0);
 }
 
-static size_t find(const struct reader *r, uint64_t addr)
+static size_t find_address(const struct reader *r, uint64_t addr)
 {
 	size_t i;
 
@@ -55,7 +55,7 @@ static size_t find(const struct reader *r, uint64_t addr)
 /* Must not happen in perf: a symbol begins where another is, or ends without having begun. */
 static void apply(struct reader *r, const struct record_ksymbol *k)
 {
-	size_t i, at = find(r, k->addr);
+	size_t i, at = find_address(r, k->addr);
 
 	*(strcmp(k->name, RECORD_KSYMBOL_NONE) ? &r->theirs : &r->ours) += 1;
 	assert_true(record__time(&k->header) >= r->time);
@@ -90,7 +90,7 @@ static void read_until(struct reader *r, const struct buf *b, size_t *off, uint6
 
 static const char *name_at(const struct reader *r, uint64_t addr)
 {
-	size_t i = find(r, addr);
+	size_t i = find_address(r, addr);
 
 	return i < MAX ? r->v[i].name : "";
 }
@@ -109,11 +109,11 @@ static void test_one_after_the_other(void **state)
 	size_t off = 0;
 	uint64_t addr;
 
-	add(&window, 10, 0x1010, 25, "bpf_prog_a");
+	add_ksymbol(&window, 10, 0x1010, 25, "bpf_prog_a");
 	end(&window, 11, 0x1010, 25, "bpf_prog_a");
-	add(&window, 20, 0x100c, 43, "bpf_prog_b");
+	add_ksymbol(&window, 20, 0x100c, 43, "bpf_prog_b");
 	end(&window, 21, 0x100c, 43, "bpf_prog_b");
-	add(&window, 30, 0x1018, 49, "bpf_prog_c");
+	add_ksymbol(&window, 30, 0x1018, 49, "bpf_prog_c");
 	assert_int_equal(ksymbol_cover(&base, &window), 0);
 	read_until(&r, &base, &off, 0);
 	assert_int_equal(off, base.len);
@@ -145,10 +145,10 @@ static void test_place_of_an_old_one(void **state)
 	struct reader r = { 0 };
 	size_t off = 0;
 
-	add(&base, 0, 0x2000, 0x100, "bpf_prog_old");
-	add(&base, 0, 0x3000, 0x100, "bpf_prog_other");
+	add_ksymbol(&base, 0, 0x2000, 0x100, "bpf_prog_old");
+	add_ksymbol(&base, 0, 0x3000, 0x100, "bpf_prog_other");
 	end(&window, 10, 0x2000, 0x100, "bpf_prog_old");
-	add(&window, 20, 0x2080, 0x100, "bpf_prog_new");
+	add_ksymbol(&window, 20, 0x2080, 0x100, "bpf_prog_new");
 	assert_int_equal(ksymbol_cover(&base, &window), 0);
 	read_until(&r, &base, &off, 0);
 	assert_string_equal(name_at(&r, 0x2000), "bpf_prog_old");
@@ -175,10 +175,10 @@ static void test_left_alone(void **state)
 
 	assert_int_equal(ksymbol_cover(&base, &window), 0);
 	assert_int_equal(base.len + window.len, 0);
-	add(&base, 0, 0x2000, 0x100, "bpf_prog_old");
-	add(&window, 5, 0x4000, 0x100, "bpf_trampoline_1");
+	add_ksymbol(&base, 0, 0x2000, 0x100, "bpf_prog_old");
+	add_ksymbol(&window, 5, 0x4000, 0x100, "bpf_trampoline_1");
 	assert_int_equal(record__add_comm(&window, 0, 1, 1, "x", &t), 0);
-	add(&window, 6, 0x5000, 0, "bpf_prog_interpreted");
+	add_ksymbol(&window, 6, 0x5000, 0, "bpf_prog_interpreted");
 	end(&window, 7, 0x2000, 0x100, "bpf_prog_old");
 	base_len = base.len;
 	len = window.len;
@@ -194,8 +194,8 @@ static void test_lost_end(void **state)
 	struct buf base = { 0 }, window = { 0 };
 	size_t off = 0, n = 0;
 
-	add(&base, 0, 0x2000, 0x100, "bpf_prog_old");
-	add(&window, 5, 0x2000, 0x80, "bpf_prog_new");
+	add_ksymbol(&base, 0, 0x2000, 0x100, "bpf_prog_old");
+	add_ksymbol(&window, 5, 0x2000, 0x80, "bpf_prog_new");
 	end(&window, 6, 0x2000, 0x80, "bpf_prog_new");
 	end(&window, 7, 0x9000, 0x80, "bpf_prog_nobody_knows");
 	assert_int_equal(ksymbol_cover(&base, &window), 0);

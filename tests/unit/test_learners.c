@@ -174,7 +174,7 @@ struct kept {
 	struct past_bucket buckets[PAST_SLICES * FRBPF_LEARN_BUCKETS];
 };
 
-static void keep(const struct past_learnt *p, void *arg)
+static void keep_past(const struct past_learnt *p, void *arg)
 {
 	struct kept *k = arg;
 
@@ -198,7 +198,7 @@ static void test_restart(void **state)
 	inject_values(&c, 5 * MS, 60);
 	next_slice(&c);
 	before = learnt(&c);
-	assert_int_equal(detectors__each_learnt(c.b.d, keep, k), 0);
+	assert_int_equal(detectors__each_learnt(c.b.d, keep_past, k), 0);
 	bench_close(&c.b);
 	c = course_open(&r, &past);
 	assert_int_equal(learnt(&c).values, 120);

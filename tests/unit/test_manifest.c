@@ -66,7 +66,7 @@ static int tear_down_scene(void **state)
 }
 
 /* Write it, and read the result with another parser than ours. */
-static void write_as(struct scene *s, const char *hostname)
+static void write_as_host(struct scene *s, const char *hostname)
 {
 	struct err err = { 0 };
 	json_error_t why;
@@ -81,9 +81,9 @@ static void write_as(struct scene *s, const char *hostname)
 		fail_msg("%s: %s", path, why.text);
 }
 
-static void write_it(struct scene *s)
+static void write_manifest(struct scene *s)
 {
-	write_as(s, "db1");
+	write_as_host(s, "db1");
 }
 
 static const json_t *step_into(const json_t *j, const char *key)
@@ -94,7 +94,7 @@ static const json_t *step_into(const json_t *j, const char *key)
 }
 
 /* The value at a path such as "triggers.0.subject.pid". */
-static const json_t *at(const struct scene *s, const char *path)
+static const json_t *value_at(const struct scene *s, const char *path)
 {
 	char copy[128], *key, *rest = copy;
 	const json_t *j = s->json;
@@ -109,19 +109,19 @@ static const json_t *at(const struct scene *s, const char *path)
 
 static void check_text(const struct scene *s, const char *path, const char *want)
 {
-	assert_true(json_is_string(at(s, path)));
-	assert_string_equal(json_string_value(at(s, path)), want);
+	assert_true(json_is_string(value_at(s, path)));
+	assert_string_equal(json_string_value(value_at(s, path)), want);
 }
 
 static void check_number(const struct scene *s, const char *path, int64_t want)
 {
-	assert_true(json_is_integer(at(s, path)));
-	assert_int_equal(json_integer_value(at(s, path)), want);
+	assert_true(json_is_integer(value_at(s, path)));
+	assert_int_equal(json_integer_value(value_at(s, path)), want);
 }
 
 static void check_null(const struct scene *s, const char *path)
 {
-	assert_true(json_is_null(at(s, path)));
+	assert_true(json_is_null(value_at(s, path)));
 }
 
 static void check_time(const struct scene *s, const char *path, const char *utc, int64_t ns)
@@ -136,8 +136,8 @@ static void check_time(const struct scene *s, const char *path, const char *utc,
 
 static void check_length(const struct scene *s, const char *path, size_t want)
 {
-	assert_true(json_is_array(at(s, path)));
-	assert_int_equal(json_array_size(at(s, path)), want);
+	assert_true(json_is_array(value_at(s, path)));
+	assert_int_equal(json_array_size(value_at(s, path)), want);
 }
 
 static struct incident_trigger by_rule(const struct scene *s, uint64_t time)
@@ -164,16 +164,16 @@ static void test_head(void **state)
 	struct utsname u;
 
 	s->inc->triggers[s->inc->n_triggers++] = by_rule(s, TIME + 1);
-	write_it(s);
+	write_manifest(s);
 	uname(&u);
 	check_number(s, "schema", MANIFEST_SCHEMA);
 	check_text(s, "incident", "2024010212000500");
-	assert_true(json_is_string(at(s, "frbpf")));
+	assert_true(json_is_string(value_at(s, "frbpf")));
 	check_text(s, "host.name", "db1");
 	check_text(s, "host.kernel", u.release);
 	check_text(s, "host.arch", u.machine);
-	assert_true(json_is_string(at(s, "host.machine_id")));
-	assert_int_equal(json_string_length(at(s, "host.boot_id")), 36);
+	assert_true(json_is_string(value_at(s, "host.machine_id")));
+	assert_int_equal(json_string_length(value_at(s, "host.boot_id")), 36);
 	check_time(s, "time", "2024-01-02T12:00:05.000000001Z", TIME + 1);
 	check_length(s, "triggers", 1);
 	check_length(s, "merged", 0);
@@ -188,7 +188,7 @@ static void test_rule_trigger(void **state)
 
 	s->rule.if_text = "process == \"server\"";
 	s->inc->triggers[s->inc->n_triggers++] = by_rule(s, TIME);
-	write_it(s);
+	write_manifest(s);
 	check_text(s, "triggers.0.rule", "slow");
 	check_text(s, "triggers.0.when", "syscall:openat > 10ms");
 	check_text(s, "triggers.0.if", "process == \"server\"");
@@ -221,14 +221,14 @@ static void test_other_triggers(void **state)
 	s->inc->triggers[s->inc->n_triggers++] = it;
 	it.t.source = 99;
 	s->inc->triggers[s->inc->n_triggers++] = it;
-	write_it(s);
+	write_manifest(s);
 	check_length(s, "triggers", 3);
 	check_text(s, "triggers.0.source", "runqlat");
 	check_null(s, "triggers.0.key");
 	check_null(s, "triggers.0.if");
-	assert_null(json_object_get(at(s, "triggers.0"), "ret"));
+	assert_null(json_object_get(value_at(s, "triggers.0"), "ret"));
 	check_null(s, "triggers.1.key");
-	assert_true(json_is_string(at(s, "triggers.2.source")));
+	assert_true(json_is_string(value_at(s, "triggers.2.source")));
 }
 
 static void test_manual(void **state)
@@ -238,7 +238,7 @@ static void test_manual(void **state)
 	s->inc->manual = true;
 	strcpy(s->inc->reason, "it is slow \xc3\xa9");
 	s->inc->triggers[s->inc->n_triggers++] = (struct incident_trigger){ .t.time = TIME };
-	write_it(s);
+	write_manifest(s);
 	check_null(s, "triggers.0.rule");
 	check_text(s, "triggers.0.source", "manual");
 	check_text(s, "triggers.0.reason", "it is slow \xc3\xa9");
@@ -250,12 +250,12 @@ static void test_merged(void **state)
 	struct scene *s = *state;
 
 	s->inc->triggers[s->inc->n_triggers++] = by_rule(s, TIME);
-	write_it(s);
+	write_manifest(s);
 	s->inc->n_merged = 2;
 	s->inc->more_merged = 7;
 	s->inc->merged[0] = by_rule(s, TIME + 1000);
 	s->inc->merged[1] = by_rule(s, TIME + 2000);
-	write_it(s); /* again, with later changes */
+	write_manifest(s); /* again, with later changes */
 	check_length(s, "triggers", 1);
 	check_length(s, "merged", 2);
 	check_text(s, "merged.0.rule", "slow");
@@ -272,7 +272,7 @@ static void test_freeze(void **state)
 	s->inc->freeze = (struct freeze_report){
 		.begun = TIME + 1010, .frozen = TIME + 1050, .finished = TIME + 3010, .bytes = 4096
 	};
-	write_it(s);
+	write_manifest(s);
 	check_text(s, "freeze.mode", "pause");
 	check_number(s, "freeze.deadline_monotonic_ns", TIME + 1000);
 	check_time(s, "freeze.frozen", "2024-01-02T12:00:05.000001050Z", TIME + 1050);
@@ -282,7 +282,7 @@ static void test_freeze(void **state)
 	check_number(s, "freeze.copied_bytes", 4096);
 	s->inc->freeze.live = true;
 	s->inc->deadline = s->inc->due = TIME + 2000; /* stopped before it was due */
-	write_it(s);
+	write_manifest(s);
 	check_text(s, "freeze.mode", "live");
 	check_number(s, "freeze.late_ns", 0);
 	check_number(s, "freeze.paused_ns", 0);
@@ -329,26 +329,26 @@ static void test_contradicted(void **state)
 	struct scene *s = *state;
 
 	s->inc->triggers[s->inc->n_triggers++] = by_rule(s, TIME);
-	write_it(s);
-	assert_string_equal(json_string_value(at(s, "triggers.0.cannot_tell")),
+	write_manifest(s);
+	assert_string_equal(json_string_value(value_at(s, "triggers.0.cannot_tell")),
 			    "no session recorded its events");
 	s->inc->triggers[0].t.source = FRBPF_SOURCE_APP; /* other programs report these: nothing to
 							  * compare */
-	write_it(s);
-	assert_null(json_object_get(at(s, "triggers.0"), "cannot_tell"));
+	write_manifest(s);
+	assert_null(json_object_get(value_at(s, "triggers.0"), "cannot_tell"));
 	s->inc->triggers[0].t.source = FRBPF_SOURCE_RUNQLAT;
-	write_it(s);
-	assert_true(json_is_false(at(s, "contradicted")));
-	assert_null(json_object_get(at(s, "triggers.0"), "contradicted"));
-	assert_string_equal(json_string_value(at(s, "triggers.0.cannot_tell")),
+	write_manifest(s);
+	assert_true(json_is_false(value_at(s, "contradicted")));
+	assert_null(json_object_get(value_at(s, "triggers.0"), "contradicted"));
+	assert_string_equal(json_string_value(value_at(s, "triggers.0.cannot_tell")),
 			    "no session recorded every switch");
 	s->inc->triggers[0].compared = COMPARED_AGREES;
-	write_it(s);
-	assert_null(json_object_get(at(s, "triggers.0"), "cannot_tell"));
+	write_manifest(s);
+	assert_null(json_object_get(value_at(s, "triggers.0"), "cannot_tell"));
 	s->inc->triggers[0].contradicted = TIME - 50;
-	write_it(s);
-	assert_true(json_is_true(at(s, "contradicted")));
-	assert_true(json_is_true(at(s, "triggers.0.contradicted")));
+	write_manifest(s);
+	assert_true(json_is_true(value_at(s, "contradicted")));
+	assert_true(json_is_true(value_at(s, "triggers.0.contradicted")));
 	check_number(s, "triggers.0.contradicted_time.monotonic_ns", TIME - 50);
 }
 
@@ -358,7 +358,7 @@ static void test_session(void **state)
 	char path[256];
 
 	add_scene_sessions(s);
-	write_it(s);
+	write_manifest(s);
 	check_length(s, "sessions", 1); /* only those of the incident */
 	check_text(s, "sessions.0.name", "cycles");
 	check_text(s, "sessions.0.run", "-e cycles -a");
@@ -370,7 +370,7 @@ static void test_session(void **state)
 	check_number(s, "sessions.0.window.start.monotonic_ns", TIME - 500);
 	check_number(s, "sessions.0.window.end.monotonic_ns", TIME + 100);
 	check_number(s, "sessions.0.window.length_ns", 600);
-	assert_true(json_is_true(at(s, "sessions.0.window.short")));
+	assert_true(json_is_true(value_at(s, "sessions.0.window.short")));
 	check_number(s, "sessions.0.window.asked_ns", 900);
 	check_number(s, "sessions.0.window.covered_ns", 500);
 	check_number(s, "sessions.0.window.ring_needed_bytes", 8192);
@@ -378,7 +378,7 @@ static void test_session(void **state)
 	check_number(s, "sessions.0.skipped_records", 1);
 	check_number(s, "sessions.0.sideband.lost", 8);
 	check_number(s, "sessions.0.sideband.rescans", 2);
-	assert_true(json_is_true(at(s, "sessions.0.sideband.incomplete")));
+	assert_true(json_is_true(value_at(s, "sessions.0.sideband.incomplete")));
 }
 
 static void test_cpus(void **state)
@@ -386,7 +386,7 @@ static void test_cpus(void **state)
 	struct scene *s = *state;
 
 	add_scene_sessions(s);
-	write_it(s);
+	write_manifest(s);
 	check_length(s, "sessions.0.cpus", 2);
 	check_number(s, "sessions.0.cpus.0.cpu", 0);
 	check_number(s, "sessions.0.cpus.0.records", 5);
@@ -409,7 +409,7 @@ static void test_failed_session(void **state)
 						    .error_text = "no space",
 						    .cpus = s->cpus,
 						    .n_cpus = 2 };
-	write_it(s);
+	write_manifest(s);
 	check_length(s, "sessions", 2);
 	check_null(s, "sessions.0.error");
 	check_text(s, "sessions.1.name", "sched");
@@ -468,7 +468,7 @@ static void test_removed_while_edited(void **state)
 	struct removal r = { .s = *state };
 	struct err err = { 0 };
 
-	write_it(r.s);
+	write_manifest(r.s);
 	assert_int_equal(manifest__edit(&r.s->base, r.s->inc->name, edit_while_removed, &r, &err),
 			 0);
 	assert_false(r.joined);
@@ -482,7 +482,7 @@ static void test_removed_stays_removed(void **state)
 	const struct frbpf_suppressed held = { .count = 3 };
 	struct err err = { 0 };
 
-	write_it(s);
+	write_manifest(s);
 	assert_int_equal(manifest__write(&s->base, s->inc, "db1", &err), 0);
 	assert_true(is_listed(s));
 	remove_it(s);
@@ -504,7 +504,7 @@ static void test_bytes_of_tasks(void **state)
 	s->inc->triggers[s->inc->n_triggers++] = it;
 	s->inc->triggers[s->inc->n_triggers++] = (struct incident_trigger){ .t.time = TIME };
 	strcpy(s->inc->reason, "cut \xe2\x82");
-	write_it(s);
+	write_manifest(s);
 	check_text(s, "triggers.0.subject.comm", "a?\nb\"\\?");
 	check_text(s, "triggers.0.subject.process", "????????????????");
 	check_text(s, "triggers.1.reason", "cut ??");
@@ -520,7 +520,7 @@ static void test_bytes_of_names(void **state)
 	s->inc->results[2] = (struct dump_result){ .session = &s->sessions[1],
 						   .error = -EIO,
 						   .error_text = "/\xff: input/output error" };
-	write_as(s, "h\xf6st");
+	write_as_host(s, "h\xf6st");
 	check_text(s, "host.name", "h?st");
 	check_text(s, "triggers.0.if", "comm == \"?\"");
 	check_text(s, "sessions.0.run", "-e cycles -o ?");
@@ -534,7 +534,7 @@ static void test_bytes_of_the_base(void **state)
 
 	add_scene_sessions(s);
 	strcpy(s->base.path, "/\xff");
-	write_it(s);
+	write_manifest(s);
 	strcpy(s->base.path, s->dir);
 	check_length(s, "sessions", 1);
 	check_text(s, "sessions.0.file", "/?/session-cycles/perf.data.2024010212000500");
@@ -552,10 +552,10 @@ static void test_long_run(void **state)
 	run[len] = '\0';
 	add_scene_sessions(s);
 	s->sessions[0].run = run;
-	write_it(s);
+	write_manifest(s);
 	check_text(s, "sessions.0.run", run);
 	run[5] = '\x80';
-	write_it(s);
+	write_manifest(s);
 	run[5] = '?';
 	check_text(s, "sessions.0.run", run);
 	free(run);
@@ -580,7 +580,7 @@ static void test_bytes_of_rules(void **state)
 	s->rule.when_text = "uprobe:/srv/caf\xe9:main > 1ms";
 	s->rule.if_text = "comm == \"\xff\"";
 	s->inc->triggers[s->inc->n_triggers++] = by_rule(s, TIME);
-	write_it(s);
+	write_manifest(s);
 	check_text(s, "triggers.0.rule", "slow");
 	check_text(s, "triggers.0.when", "uprobe:/srv/caf?:main > 1ms");
 	check_text(s, "triggers.0.if", "comm == \"?\"");
@@ -588,7 +588,7 @@ static void test_bytes_of_rules(void **state)
 
 static uint64_t ns_of(const struct scene *s, const char *path)
 {
-	return json_integer_value(at(s, path));
+	return json_integer_value(value_at(s, path));
 }
 
 /*
@@ -609,7 +609,7 @@ static void test_suspended(void **state)
 	s->inc->triggers[s->inc->n_triggers++] = by_rule(s, TIME);
 	s->inc->freeze = (struct freeze_report){ .frozen = TIME + 2 * NSEC_PER_SEC,
 						 .finished = TIME + 2 * NSEC_PER_SEC };
-	write_it(s);
+	write_manifest(s);
 	check_time(s, "time", "2024-01-02T11:00:05.000000000Z", TIME);
 	check_time(s, "freeze.frozen", "2024-01-02T12:00:07.000000000Z", TIME + 2 * NSEC_PER_SEC);
 	check_length(s, "suspended", 1);

@@ -57,7 +57,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static bool find(struct build_id *ret)
+static bool find_build_id(struct build_id *ret)
 {
 	struct map_build_ids *ids;
 	bool found;
@@ -72,7 +72,7 @@ static void test_of_ended_process(void **state)
 {
 	struct build_id id;
 
-	assert_true(find(&id));
+	assert_true(find_build_id(&id));
 	assert_int_equal(id.size, own.size);
 	assert_memory_equal(id.data, own.data, own.size);
 }
@@ -89,7 +89,7 @@ static void test_name_is_taken(void **state)
 	assert_int_equal(rename(program, kept), 0);
 	assert_int_equal(symlink(fifo, program), 0);
 	assert_true(inotify_add_watch(watch, fifo, IN_OPEN) >= 0);
-	assert_false(find(&id));
+	assert_false(find_build_id(&id));
 	assert_non_null(module_files__read(program, &own, GONE, 0x1000, 0x2000, &symbols));
 	assert_true(read(watch, event, sizeof(event)) < 0);
 	close(watch);

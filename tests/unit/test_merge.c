@@ -39,8 +39,8 @@ static void begin_input(struct file *f, uint64_t config, uint64_t id)
 }
 
 /* Merge two files into @ret, which the caller frees. */
-static int merge(struct file *a, struct file *b, struct err *err, struct merge_result *res,
-		 struct perf_file **ret)
+static int merge_files(struct file *a, struct file *b, struct err *err, struct merge_result *res,
+		       struct perf_file **ret)
 {
 	char paths[2][64], out[64];
 	const char *inputs[] = { paths[0], paths[1] };
@@ -77,7 +77,7 @@ static struct perf_file *merged(struct file *a, struct file *b, struct merge_res
 	struct perf_file *ret = NULL;
 	struct err err;
 
-	if (merge(a, b, &err, res, &ret))
+	if (merge_files(a, b, &err, res, &ret))
 		fail_msg("%s", err.msg);
 	return ret;
 }
@@ -88,7 +88,7 @@ static void not_merged(struct file *a, struct file *b, const char *words)
 	struct perf_file *ret = NULL;
 	struct err err;
 
-	assert_int_equal(merge(a, b, &err, &res, &ret), -EINVAL);
+	assert_int_equal(merge_files(a, b, &err, &res, &ret), -EINVAL);
 	if (!strstr(err.msg, words))
 		fail_msg("'%s' instead of '%s'", err.msg, words);
 }

@@ -76,7 +76,7 @@ static struct frbpf_ended first_end(void)
 	struct sink sink = { .n = 0 };
 
 	while (!ends_seen.n && now_ns() < until) {
-		detectors__consume(d, INT_MAX, take, &sink);
+		detectors__consume(d, INT_MAX, take_trigger, &sink);
 		usleep(1000);
 	}
 	assert_true(ends_seen.n > 0);

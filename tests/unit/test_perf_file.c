@@ -77,9 +77,9 @@ static void test_cut_everywhere(void **state)
 	struct err err;
 
 	make_usual(&f);
-	assert_int_equal(read_all(f.whole.data, f.whole.len, &err), 5);
+	assert_int_equal(read_all_records(f.whole.data, f.whole.len, &err), 5);
 	for (size_t len = 0; len < f.whole.len; len++) {
-		int r = read_all(f.whole.data, len, &err);
+		int r = read_all_records(f.whole.data, len, &err);
 
 		if (r != -EINVAL || (!strstr(err.msg, "offset") && len >= 16))
 			fail_msg("cut at %zu: %d '%s'", len, r, err.msg);
@@ -103,7 +103,7 @@ static void test_records_cut(void **state)
 
 		f.records.len = len;
 		finish(&f);
-		r = read_all(f.whole.data, f.whole.len, &err);
+		r = read_all_records(f.whole.data, f.whole.len, &err);
 		f.records.len = full;
 		if (len == border + h->size) {
 			border = len;
@@ -135,7 +135,7 @@ static void test_record_sizes(void **state)
 
 			h->size = s;
 			finish(&f);
-			r = read_all(f.whole.data, f.whole.len, &err);
+			r = read_all_records(f.whole.data, f.whole.len, &err);
 			h->size = size;
 			if (s < 8 || s > f.records.len - at) {
 				assert_int_equal(r, -EINVAL);
@@ -161,7 +161,7 @@ static void test_bytes(void **state)
 			int r;
 
 			f.whole.data[at] = values[i];
-			r = read_all(f.whole.data, f.whole.len, &err);
+			r = read_all_records(f.whole.data, f.whole.len, &err);
 			assert_true(r >= 0 || err.msg[0]);
 		}
 		f.whole.data[at] = was;
@@ -204,7 +204,7 @@ static void test_header(void **state)
 
 		memcpy(was, f.whole.data + cases[i].at, 8);
 		memcpy(f.whole.data + cases[i].at, cases[i].bytes, 8);
-		if (read_all(f.whole.data, f.whole.len, &err) != -EINVAL ||
+		if (read_all_records(f.whole.data, f.whole.len, &err) != -EINVAL ||
 		    !strstr(err.msg, cases[i].words))
 			fail_msg("case %zu: '%s'", i, err.msg);
 		memcpy(f.whole.data + cases[i].at, was, 8);
@@ -250,7 +250,7 @@ static void test_unknown_id(void **state)
 	/*
 	 * a name is read the same, whoever wrote it; the meaning of a sample depends on its event
 	 */
-	assert_int_equal(read_all(f.whole.data, f.whole.len, &err), 6);
+	assert_int_equal(read_all_records(f.whole.data, f.whole.len, &err), 6);
 	add_sample(&f, 999, T0);
 	refused(&f, "its id is not that of any event");
 	file_free(&f);
@@ -271,7 +271,7 @@ static void test_other_types(void **state)
 	assert_int_equal(buf__add(&f.records, data, sizeof(data)), 0);
 	add_sample(&f, 501, T0);
 	finish(&f);
-	assert_int_equal(read_all(f.whole.data, f.whole.len, &err), 6);
+	assert_int_equal(read_all_records(f.whole.data, f.whole.len, &err), 6);
 	aux[0] = UINT64_MAX - 8;
 	add_record(&f, 71, 0, aux, sizeof(aux));
 	refused(&f, "data reach past");
@@ -310,10 +310,10 @@ static void test_compressed(void **state)
 	make_usual(&f);
 	compress_records(&f, 24);
 	finish(&f);
-	assert_int_equal(read_all(f.whole.data, f.whole.len, &err), 5);
+	assert_int_equal(read_all_records(f.whole.data, f.whole.len, &err), 5);
 	f.records.data[f.records.len - 8] ^= 0x55;
 	finish(&f);
-	assert_int_equal(read_all(f.whole.data, f.whole.len, &err), -EINVAL);
+	assert_int_equal(read_all_records(f.whole.data, f.whole.len, &err), -EINVAL);
 	f.records.len = 0;
 	add_record(&f, 81, 0, "no stream of zstd", 16);
 	refused(&f, "compressed records are damaged");

@@ -84,7 +84,7 @@ static void throttled_frequency(void **state)
 
 	assert_int_equal(p.err, 0);
 	check_said(&p, "'cs' at a frequency nearly stops", DIAG_WARNING, 2, 7);
-	assert_null(find(&p, "'faults' at a frequency"));
+	assert_null(find_diag(&p, "'faults' at a frequency"));
 	release(&p);
 }
 
@@ -189,7 +189,7 @@ static void nothing_to_explain(void **state)
 			 rules[i]);
 		p = plan_text(text);
 		assert_int_equal(p.err, 0);
-		assert_null(find(&p, "frbpf why"));
+		assert_null(find_diag(&p, "frbpf why"));
 		release(&p);
 	}
 }
@@ -266,8 +266,8 @@ static void shipped_files(void **state)
 
 		p.err = plan__check_partly(files.gl_pathv[f], &p.d, &p.rs, &p.plan);
 		assert_int_equal(p.err, 0);
-		assert_null(find(&p, "will be short"));
-		assert_null(find(&p, "frbpf why"));
+		assert_null(find_diag(&p, "will be short"));
+		assert_null(find_diag(&p, "frbpf why"));
 		for (size_t i = 0; i < p.rs->n_rules; i++) {
 			const struct rule_conf *r = &p.rs->rules[i];
 

@@ -89,8 +89,8 @@ static const char *file(const char *name, const void *data, size_t len)
 	return path;
 }
 
-static int find(enum frbpf_source source, const char *path, const char *rest,
-		struct probe_target **ret, struct err *err)
+static int find_target(enum frbpf_source source, const char *path, const char *rest,
+		       struct probe_target **ret, struct err *err)
 {
 	char target[PATH_MAX + 128];
 
@@ -104,7 +104,7 @@ static void refused(enum frbpf_source source, const char *path, const char *rest
 	struct probe_target *t;
 	struct err err = { "" };
 
-	if (!find(source, path, rest, &t, &err))
+	if (!find_target(source, path, rest, &t, &err))
 		fail_msg("%s:%s: taken", path, rest);
 	if (!strstr(err.msg, message))
 		fail_msg("%s:%s: '%s', not '%s'", path, rest, err.msg, message);
@@ -115,7 +115,7 @@ static struct probe_target *found(enum frbpf_source source, const char *path, co
 	struct probe_target *t = NULL;
 	struct err err;
 
-	if (find(source, path, rest, &t, &err))
+	if (find_target(source, path, rest, &t, &err))
 		fail_msg("%s:%s: %s", path, rest, err.msg);
 	return t;
 }
@@ -272,8 +272,8 @@ static void damaged(void **state)
 			if (at < self.len)
 				copy[at] = rand_r(&seed);
 		}
-		if (!find(FRBPF_SOURCE_UPROBE, file("damaged", copy, self.len),
-			  "target_function latency", &t, &err))
+		if (!find_target(FRBPF_SOURCE_UPROBE, file("damaged", copy, self.len),
+				 "target_function latency", &t, &err))
 			probe_target__free(t);
 		else
 			assert_true(err.msg[0]);
@@ -314,7 +314,7 @@ static int find_beside_directory(void)
 		return 1;
 	snprintf(program, sizeof(program), "%s", file("frbpf-namesake", self.data, self.len));
 	if (setenv("PATH", dir, 1) ||
-	    find(FRBPF_SOURCE_UPROBE, "frbpf-namesake", "target_function", &t, &err)) {
+	    find_target(FRBPF_SOURCE_UPROBE, "frbpf-namesake", "target_function", &t, &err)) {
 		fprintf(stderr, "%s\n", err.msg);
 		return 2;
 	}

@@ -14,14 +14,14 @@ static const struct record_trailer trailer = {
 	.pid = 10, .tid = 11, .time = 12345, .cpu = 3, .id = 77
 };
 
-static struct perf_event_header *first(struct buf *b)
+static struct perf_event_header *first_record(struct buf *b)
 {
 	return (void *)b->data;
 }
 
 static void assert_ours(struct buf *b, uint32_t type, uint16_t misc, size_t size)
 {
-	const struct perf_event_header *h = first(b);
+	const struct perf_event_header *h = first_record(b);
 
 	assert_int_equal(b->len, size);
 	assert_int_equal(h->type, type);
@@ -89,9 +89,9 @@ static void test_others(void **state)
 	assert_int_equal(record__add_namespaces(&b, 1, 1, ns, 7, &trailer), 0);
 	assert_ours(&b, PERF_RECORD_NAMESPACES, 0, 24 + 7 * 16 + 32);
 	((struct record_namespaces *)b.data)->nr = 8;
-	assert_false(record__valid(first(&b), b.len));
+	assert_false(record__valid(first_record(&b), b.len));
 	((struct record_namespaces *)b.data)->nr = UINT64_MAX / 16;
-	assert_false(record__valid(first(&b), b.len));
+	assert_false(record__valid(first_record(&b), b.len));
 	buf__free(&b);
 }
 
@@ -140,12 +140,12 @@ static void test_raw_sample(void **state)
 									 .raw_size = 10 }),
 			 0);
 	assert_int_equal(b.len, 56 + 4 + 12); /* 10 bytes are padded to 12, with the size 16 */
-	assert_true(record__valid(first(&b), b.len));
-	assert_int_equal(first(&b)->size, b.len);
-	assert_int_equal(record__id(first(&b)), 99);
-	assert_int_equal(record__pid(first(&b)), 20);
-	assert_int_equal(record__tid(first(&b)), 21);
-	assert_int_equal(record__time(first(&b)), 555);
+	assert_true(record__valid(first_record(&b), b.len));
+	assert_int_equal(first_record(&b)->size, b.len);
+	assert_int_equal(record__id(first_record(&b)), 99);
+	assert_int_equal(record__pid(first_record(&b)), 20);
+	assert_int_equal(record__tid(first_record(&b)), 21);
+	assert_int_equal(record__time(first_record(&b)), 555);
 	words = (const uint64_t *)b.data;
 	assert_int_equal(words[5], 1); /* cpu */
 	assert_int_equal(words[6], 1); /* period */
@@ -176,8 +176,8 @@ static void test_empty_fields(void **state)
 	struct buf b = { 0 };
 
 	assert_int_equal(record__add_sample(&b, &sample), 0);
-	assert_true(record__valid(first(&b), b.len));
-	assert_int_equal(first(&b)->size, b.len);
+	assert_true(record__valid(first_record(&b), b.len));
+	assert_int_equal(first_record(&b)->size, b.len);
 	assert_int_equal(b.len, 56 + 8 + 3 * 8 + 16 + 2 * 8);
 	words = (const uint64_t *)b.data;
 	assert_int_equal(words[5], 0); /* addr */
@@ -185,7 +185,8 @@ static void test_empty_fields(void **state)
 	assert_int_equal(words[8], 2); /* frames */
 	assert_int_equal(words[13], 0);
 	assert_int_equal(words[14], 0);
-	assert_ptr_equal(record__sample_raw(first(&b), sample.fields, &len, &cpu), b.data + 92);
+	assert_ptr_equal(record__sample_raw(first_record(&b), sample.fields, &len, &cpu),
+			 b.data + 92);
 	assert_int_equal(len, 12);
 	assert_int_equal(cpu, 3);
 	buf__free(&b);
@@ -238,7 +239,7 @@ static void test_name_without_end(void **state)
 
 	assert_int_equal(record__add_comm(&b, 0, 1, 2, "abc", &trailer), 0);
 	memset(((struct record_comm *)b.data)->comm, 'x', 8);
-	assert_false(record__valid(first(&b), b.len));
+	assert_false(record__valid(first_record(&b), b.len));
 	buf__free(&b);
 }
 
@@ -256,9 +257,9 @@ static void test_counts(void **state)
 	struct buf b = { 0 };
 
 	assert_int_equal(record__add_mmap2(&b, &head, "/x", &trailer), 0);
-	assert_true(record__valid(first(&b), b.len));
+	assert_true(record__valid(first_record(&b), b.len));
 	((struct record_mmap2 *)b.data)->build_id_size = 21;
-	assert_false(record__valid(first(&b), b.len));
+	assert_false(record__valid(first_record(&b), b.len));
 	assert_true(record__valid(&poke.header, sizeof(poke)));
 	poke.new_len = 3;
 	assert_false(record__valid(&poke.header, sizeof(poke)));

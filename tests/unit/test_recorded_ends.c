@@ -100,7 +100,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct incident_trigger *of(struct scene *s, enum frbpf_source source)
+static struct incident_trigger *trigger_of(struct scene *s, enum frbpf_source source)
 {
 	struct incident_trigger *it = &s->inc->triggers[0];
 
@@ -118,7 +118,7 @@ static struct incident_trigger *of(struct scene *s, enum frbpf_source source)
 	return it;
 }
 
-static void add(struct scene *s, int kind, uint64_t time, uint32_t tid, int64_t a, int64_t b)
+static void add_sample(struct scene *s, int kind, uint64_t time, uint32_t tid, int64_t a, int64_t b)
 {
 	int64_t raw[2] = { a, b };
 	struct record_sample r = { .id = s->ids[kind],
@@ -139,23 +139,23 @@ static uint64_t look(struct scene *s)
 static void call(struct scene *s, int enter, uint64_t begin, uint64_t end, int64_t ret)
 {
 	if (begin)
-		add(s, enter, begin, SUBJECT, 0, 74);
+		add_sample(s, enter, begin, SUBJECT, 0, 74);
 	if (end)
-		add(s, enter + 1, end, SUBJECT, ret, 74);
+		add_sample(s, enter + 1, end, SUBJECT, ret, 74);
 }
 
 /* Perf reads its clock before or after the BPF program does. */
 static void test_true_call(void **state)
 {
 	struct scene *s = *state;
-	struct incident_trigger *it = of(s, FRBPF_SOURCE_SYSCALL);
+	struct incident_trigger *it = trigger_of(s, FRBPF_SOURCE_SYSCALL);
 
 	for (int early = 0; early < 2; early++) {
 		call(s, ENTER, BEGIN - 30, BEGIN - 20, 0);
 		call(s, ENTER, BEGIN + (early ? 10 : -10), TRIGGER + (early ? -10 : 10), 0);
 		call(s, ENTER, TRIGGER + 20, TRIGGER + 30, 0);
-		add(s, ENTER, LATE, OTHER, 0, 1);
-		add(s, EXIT, LATE + 1, OTHER, 0, 1);
+		add_sample(s, ENTER, LATE, OTHER, 0, 1);
+		add_sample(s, EXIT, LATE + 1, OTHER, 0, 1);
 		assert_int_equal(look(s), 0);
 		assert_int_equal(it->compared, COMPARED_AGREES);
 		buf__free(&s->records);
@@ -166,7 +166,7 @@ static void test_call_ended_in_between(void **state)
 {
 	struct scene *s = *state;
 
-	of(s, FRBPF_SOURCE_SYSCALL);
+	trigger_of(s, FRBPF_SOURCE_SYSCALL);
 	call(s, ENTER, BEGIN, LATE, 0);
 	call(s, ENTER, LATE + 5, TRIGGER, 0);
 	assert_int_equal(look(s), LATE + 5);
@@ -181,7 +181,7 @@ static void test_call_ended_in_between(void **state)
 static void test_restarted_call(void **state)
 {
 	struct scene *s = *state;
-	struct incident_trigger *it = of(s, FRBPF_SOURCE_SYSCALL);
+	struct incident_trigger *it = trigger_of(s, FRBPF_SOURCE_SYSCALL);
 
 	call(s, ENTER, BEGIN, LATE, -ERESTARTSYS);
 	call(s, ENTER, LATE + 1, LATE + 2, 5);
@@ -193,7 +193,7 @@ static void test_restarted_call(void **state)
 static void test_call_began_later(void **state)
 {
 	struct scene *s = *state;
-	struct incident_trigger *it = of(s, FRBPF_SOURCE_SYSCALL);
+	struct incident_trigger *it = trigger_of(s, FRBPF_SOURCE_SYSCALL);
 
 	call(s, ENTER, LATE, TRIGGER, 0);
 	assert_int_equal(look(s), LATE);
@@ -207,7 +207,7 @@ static void test_call_began_later(void **state)
 static void test_not_proven(void **state)
 {
 	struct scene *s = *state;
-	struct incident_trigger *it = of(s, FRBPF_SOURCE_SYSCALL);
+	struct incident_trigger *it = trigger_of(s, FRBPF_SOURCE_SYSCALL);
 
 	call(s, ENTER, LATE, LATE + 1, 0);
 	call(s, ENTER, LATE + 2, TRIGGER, 0);
@@ -243,20 +243,20 @@ static void test_not_proven(void **state)
 static void request(struct scene *s, uint64_t begin, uint64_t end)
 {
 	if (begin)
-		add(s, ISSUE, begin, SUBJECT, DEV, SECTOR);
+		add_sample(s, ISSUE, begin, SUBJECT, DEV, SECTOR);
 	if (end)
-		add(s, COMPLETE, end, OTHER, DEV, SECTOR);
+		add_sample(s, COMPLETE, end, OTHER, DEV, SECTOR);
 }
 
 static void test_block_request(void **state)
 {
 	struct scene *s = *state;
-	struct incident_trigger *it = of(s, FRBPF_SOURCE_BLKIO_DEVICE);
+	struct incident_trigger *it = trigger_of(s, FRBPF_SOURCE_BLKIO_DEVICE);
 
 	it->t.args[FRBPF_BLKIO_DEV - FRBPF_FIELD_ARG][0] = DEV;
 	it->t.args[FRBPF_BLKIO_SECTOR - FRBPF_FIELD_ARG][0] = SECTOR;
-	add(s, ISSUE, LATE, OTHER, DEV, SECTOR + 8);
-	add(s, ISSUE, LATE, OTHER, DEV + 1, SECTOR);
+	add_sample(s, ISSUE, LATE, OTHER, DEV, SECTOR + 8);
+	add_sample(s, ISSUE, LATE, OTHER, DEV + 1, SECTOR);
 	request(s, BEGIN + 20, TRIGGER + 20);
 	assert_int_equal(look(s), 0);
 	assert_int_equal(it->compared, COMPARED_AGREES);
@@ -273,7 +273,7 @@ static void test_block_request(void **state)
 static void test_span(void **state)
 {
 	struct scene *s = *state;
-	struct incident_trigger *it = of(s, FRBPF_SOURCE_SPAN);
+	struct incident_trigger *it = trigger_of(s, FRBPF_SOURCE_SPAN);
 	struct span_target target = {
 		.start = "my:start", .end = "my:end", .n_keys = 1, .keys = { { "key", "id" } }
 	};
@@ -281,19 +281,19 @@ static void test_span(void **state)
 	s->rule.when.target = span_target__format(&target);
 	assert_non_null(s->rule.when.target);
 	it->t.subject.tid = 0; /* whoever runs at its end */
-	add(s, START, BEGIN, OTHER, 5, 0);
-	add(s, START, LATE, OTHER, 6, 0);
-	add(s, END, TRIGGER - 3, OTHER, 6, 0);
-	add(s, END, TRIGGER + 2, SUBJECT, 5, 0);
+	add_sample(s, START, BEGIN, OTHER, 5, 0);
+	add_sample(s, START, LATE, OTHER, 6, 0);
+	add_sample(s, END, TRIGGER - 3, OTHER, 6, 0);
+	add_sample(s, END, TRIGGER + 2, SUBJECT, 5, 0);
 	assert_int_equal(look(s), 0);
 	assert_int_equal(it->compared, COMPARED_AGREES);
 	buf__free(&s->records);
-	add(s, START, BEGIN, OTHER, 6, 0);
-	add(s, START, LATE, OTHER, 5, 0);
-	add(s, END, TRIGGER + 2, SUBJECT, 5, 0);
+	add_sample(s, START, BEGIN, OTHER, 6, 0);
+	add_sample(s, START, LATE, OTHER, 5, 0);
+	add_sample(s, END, TRIGGER + 2, SUBJECT, 5, 0);
 	assert_int_equal(look(s), LATE);
 	buf__free(&s->records);
-	add(s, START, LATE, OTHER, 5, 0);
+	add_sample(s, START, LATE, OTHER, 5, 0);
 	assert_int_equal(look(s), 0);
 	assert_int_equal(it->compared, COMPARED_NOT_FOUND);
 	free(s->rule.when.target);
@@ -302,11 +302,11 @@ static void test_span(void **state)
 static void test_hit(void **state)
 {
 	struct scene *s = *state;
-	struct incident_trigger *it = of(s, FRBPF_SOURCE_TRACEPOINT);
+	struct incident_trigger *it = trigger_of(s, FRBPF_SOURCE_TRACEPOINT);
 
 	s->rule.when.target = (char *)"my:start";
 	it->t.value = 0;
-	add(s, START, TRIGGER + 200, SUBJECT, 0, 0);
+	add_sample(s, START, TRIGGER + 200, SUBJECT, 0, 0);
 	assert_int_equal(look(s), 0);
 	assert_int_equal(it->compared, COMPARED_AGREES);
 	it->t.current.tid = OTHER;
@@ -335,14 +335,15 @@ static void test_born_in_between(void **state)
 						     FRBPF_SOURCE_UPROBE };
 
 	for (size_t i = 0; i < 3; i++) {
-		of(s, sources[i]);
+		trigger_of(s, sources[i]);
 		add_fork(s, BEGIN);
 		assert_int_equal(look(s), 0);
 		add_fork(s, LATE);
 		assert_int_equal(look(s), LATE);
 		buf__free(&s->records);
 	}
-	of(s, FRBPF_SOURCE_BLKIO); /* its issuer may have ended, and its number been reused */
+	/* its issuer may have ended, and its number been reused */
+	trigger_of(s, FRBPF_SOURCE_BLKIO);
 	add_fork(s, LATE);
 	assert_int_equal(look(s), 0);
 }
@@ -351,7 +352,7 @@ static void test_merged(void **state)
 {
 	struct scene *s = *state;
 
-	s->inc->merged[0] = *of(s, FRBPF_SOURCE_SYSCALL);
+	s->inc->merged[0] = *trigger_of(s, FRBPF_SOURCE_SYSCALL);
 	s->inc->n_merged = 1;
 	contradiction__look_merged(s->inc);
 	assert_int_equal(s->inc->merged[0].compared, COMPARED_MERGED);

@@ -67,7 +67,7 @@ static void put(const struct place *p, const char *file, const char *text)
 	close(fd);
 }
 
-static bool has(const struct place *p, const char *file)
+static bool has_file(const struct place *p, const char *file)
 {
 	return faccessat(p->b.fd, file, F_OK, 0) == 0;
 }
@@ -97,8 +97,8 @@ static void recover(struct place *p, struct recovery_report want)
 
 	assert_int_equal(recovery__run(&p->b, &p->done), 0);
 	assert_memory_equal(&p->done, &want, sizeof(want));
-	assert_false(has(p, "incidents/.draft-" NAME ".json"));
-	assert_false(has(p, "incidents/.gone-" NAME ".json"));
+	assert_false(has_file(p, "incidents/.draft-" NAME ".json"));
+	assert_false(has_file(p, "incidents/.gone-" NAME ".json"));
 	assert_int_equal(recovery__run(&p->b, &again), 0); /* nothing is left to do */
 	assert_memory_equal(&again, &(struct recovery_report){ 0 }, sizeof(again));
 }
@@ -111,7 +111,7 @@ static void test_before_the_first_file(void **state)
 
 	draft(p, NAME);
 	recover(p, (struct recovery_report){ .removed = 1 });
-	assert_false(has(p, "incidents/" NAME ".json"));
+	assert_false(has_file(p, "incidents/" NAME ".json"));
 	log = removal_log__read(p->dir);
 	assert_int_equal(json_array_size(log), 1);
 	line = json_array_get(log, 0);
@@ -170,8 +170,9 @@ static void test_within_a_removal(void **state)
 	put(p, "incidents/" OTHER ".json", "{}");
 	put(p, "session-b/perf.data." OTHER, "1");
 	recover(p, (struct recovery_report){ .removed = 1 });
-	assert_false(has(p, "session-b/perf.data." NAME));
-	assert_true(has(p, "session-b/perf.data." OTHER) && has(p, "incidents/" OTHER ".json"));
+	assert_false(has_file(p, "session-b/perf.data." NAME));
+	assert_true(has_file(p, "session-b/perf.data." OTHER) &&
+		    has_file(p, "incidents/" OTHER ".json"));
 }
 
 static void test_after_the_manifest(void **state)
@@ -181,7 +182,7 @@ static void test_after_the_manifest(void **state)
 	draft(p, NAME);
 	put(p, "incidents/" NAME ".json", "{\"schema\": 1}");
 	recover(p, (struct recovery_report){ 0 });
-	assert_true(has(p, "incidents/" NAME ".json"));
+	assert_true(has_file(p, "incidents/" NAME ".json"));
 }
 
 static const json_t *trigger_of(const json_t *manifest, size_t i)
@@ -325,7 +326,7 @@ static void test_manifest_in_the_place_of_its_draft(void **state)
 	assert_int_equal(before.st_ino, after.st_ino);
 	assert_int_equal(after.st_size, sizeof(text));
 	assert_true(after.st_blocks <= before.st_blocks);
-	assert_false(has(p, "incidents/.draft-" NAME ".json"));
+	assert_false(has_file(p, "incidents/.draft-" NAME ".json"));
 	assert_int_equal(base_dir__write_manifest(&p->b, NAME, text, 2, &err), 0);
 }
 

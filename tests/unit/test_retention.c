@@ -83,7 +83,7 @@ static const char *path_of(const char *form, int i, char ret[static 128])
 	return ret;
 }
 
-static bool has(const struct place *p, const char *form, int i)
+static bool has_file(const struct place *p, const char *form, int i)
 {
 	char file[128];
 
@@ -110,9 +110,9 @@ static unsigned int kept(const struct place *p)
 	unsigned int bits = 0;
 
 	for (int i = 0; i < 10; i++) {
-		assert_int_equal(has(p, MANIFEST, i), has(p, DUMP_A, i));
-		assert_int_equal(has(p, MANIFEST, i), has(p, DUMP_B, i));
-		bits |= (unsigned int)has(p, MANIFEST, i) << i;
+		assert_int_equal(has_file(p, MANIFEST, i), has_file(p, DUMP_A, i));
+		assert_int_equal(has_file(p, MANIFEST, i), has_file(p, DUMP_B, i));
+		bits |= (unsigned int)has_file(p, MANIFEST, i) << i;
 	}
 	return bits;
 }
@@ -205,7 +205,7 @@ static void test_others_are_left_alone(void **state)
 			 0);
 	/* incidents being written, or cut off, count as well */
 	assert_int_equal(p->report.bytes, 2100 + 5000 + 5000);
-	assert_false(has(p, MANIFEST, 1) || has(p, DUMP_A, 1) || has(p, DUMP_B, 1));
+	assert_false(has_file(p, MANIFEST, 1) || has_file(p, DUMP_A, 1) || has_file(p, DUMP_B, 1));
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		assert_int_equal(faccessat(p->b.fd, files[i], F_OK, 0), 0);
 }
@@ -346,7 +346,7 @@ static void test_empty_ones_go_first(void **state)
 	assert_int_equal(retention__apply(&p->b, &(struct retention_limits){ .max_incidents = 2 },
 					  NOW, NULL, 0, &p->report),
 			 0);
-	assert_true(has(p, MANIFEST, 3) && has(p, MANIFEST, 4));
+	assert_true(has_file(p, MANIFEST, 3) && has_file(p, MANIFEST, 4));
 	assert_int_equal(p->report.incidents, 2);
 }
 

@@ -58,8 +58,8 @@ static void begin(struct recording *r)
 	}
 }
 
-static void add(struct recording *r, int kind, uint64_t time, uint32_t tid, uint64_t a, uint64_t b,
-		uint64_t c)
+static void add_event_record(struct recording *r, int kind, uint64_t time, uint32_t tid, uint64_t a,
+			     uint64_t b, uint64_t c)
 {
 	const struct {
 		uint64_t id, ip;
@@ -169,13 +169,14 @@ static void waits_for_a_cpu(void **state)
 	int fd;
 
 	begin(&r);
-	add(&r, SWITCH, 10 * MS, 1, 1, 1, 2);
-	add(&r, WAKEUP, 11 * MS, 2, 1, 0, 0);		  /* 1 waits */
-	add(&r, WAKEUP, 12 * MS, 3, 2, 0, 0);		  /* 2 runs: it does not wait */
-	add(&r, SWITCH, 15 * MS, 2, 2, PREEMPTED | 2, 1); /* 1 after 4 ms; 2 on its way to sleep */
-	add(&r, WAKEUP, 16 * MS, 1, 2, 0, 0);		  /* changes nothing */
-	add(&r, SWITCH, 18 * MS, 1, 1, 2, 2);		  /* 2 after 3 ms */
-	add(&r, SWITCH, 19 * MS, 2, 2, 0x20, 0);	  /* and it ends */
+	add_event_record(&r, SWITCH, 10 * MS, 1, 1, 1, 2);
+	add_event_record(&r, WAKEUP, 11 * MS, 2, 1, 0, 0); /* 1 waits */
+	add_event_record(&r, WAKEUP, 12 * MS, 3, 2, 0, 0); /* 2 runs: it does not wait */
+	add_event_record(&r, SWITCH, 15 * MS, 2, 2, PREEMPTED | 2,
+			 1);				   /* 1 after 4 ms; 2 on its way to sleep */
+	add_event_record(&r, WAKEUP, 16 * MS, 1, 2, 0, 0); /* changes nothing */
+	add_event_record(&r, SWITCH, 18 * MS, 1, 1, 2, 2); /* 2 after 3 ms */
+	add_event_record(&r, SWITCH, 19 * MS, 2, 2, 0x20, 0); /* and it ends */
 	fd = close_recording(&r);
 	h = ask(&fd, 1, w, &told);
 	assert_int_equal(h.n, 2);
@@ -202,11 +203,11 @@ static void sleeps_in_d_and_time_off_cpu(void **state)
 	int fd;
 
 	begin(&r);
-	add(&r, SWITCH, 10 * MS, 1, 1, 2, 0);
-	add(&r, SWITCH, 11 * MS, 2, 2, 0x80, 0); /* idle; no sleep in D */
-	add(&r, WAKEUP, 14 * MS, 0, 1, 0, 0);
-	add(&r, SWITCH, 16 * MS, 0, 0, 0, 1);
-	add(&r, SWITCH, 17 * MS, 0, 0, 0, 2);
+	add_event_record(&r, SWITCH, 10 * MS, 1, 1, 2, 0);
+	add_event_record(&r, SWITCH, 11 * MS, 2, 2, 0x80, 0); /* idle; no sleep in D */
+	add_event_record(&r, WAKEUP, 14 * MS, 0, 1, 0, 0);
+	add_event_record(&r, SWITCH, 16 * MS, 0, 0, 0, 1);
+	add_event_record(&r, SWITCH, 17 * MS, 0, 0, 0, 2);
 	fd = close_recording(&r);
 	h = ask(&fd, 1, w, &told);
 	assert_int_equal(h.n, 1);
@@ -230,10 +231,10 @@ static void a_wait_whose_end_is_missing_is_none(void **state)
 	int fd;
 
 	begin(&r);
-	add(&r, WAKEUP, 10 * MS, 9, 1, 0, 0);
-	add(&r, SWITCH, 90 * MS, 1, 1, 1, 0);
-	add(&r, WAKEUP, 91 * MS, 9, 1, 0, 0);
-	add(&r, SWITCH, 92 * MS, 0, 0, 0, 1);
+	add_event_record(&r, WAKEUP, 10 * MS, 9, 1, 0, 0);
+	add_event_record(&r, SWITCH, 90 * MS, 1, 1, 1, 0);
+	add_event_record(&r, WAKEUP, 91 * MS, 9, 1, 0, 0);
+	add_event_record(&r, SWITCH, 92 * MS, 0, 0, 0, 1);
 	fd = close_recording(&r);
 	h = ask(&fd, 1, w, &told);
 	assert_int_equal(h.n, 1);
@@ -253,14 +254,14 @@ static void what_is_pending(void **state)
 	int fd;
 
 	begin(&r);
-	add(&r, SWITCH, 10 * MS, 1, 1, 1, 0);
-	add(&r, SWITCH, 11 * MS, 2, 2, 1, 0);
-	add(&r, SWITCH, 15 * MS, 0, 0, 0, 1);	  /* at the same time */
-	add(&r, SWITCH, 16 * MS + 1, 0, 0, 0, 2); /* a nanosecond later */
-	add(&r, SWITCH, 17 * MS, 3, 3, 1, 0);
-	add(&r, SWITCH, 18 * MS, 4, 4, 0x20,
-	    0); /* dies: off its CPU for good, so it waits for nothing */
-	add(&r, SWITCH, 30 * MS, 5, 5, 1, 0);
+	add_event_record(&r, SWITCH, 10 * MS, 1, 1, 1, 0);
+	add_event_record(&r, SWITCH, 11 * MS, 2, 2, 1, 0);
+	add_event_record(&r, SWITCH, 15 * MS, 0, 0, 0, 1);     /* at the same time */
+	add_event_record(&r, SWITCH, 16 * MS + 1, 0, 0, 0, 2); /* a nanosecond later */
+	add_event_record(&r, SWITCH, 17 * MS, 3, 3, 1, 0);
+	add_event_record(&r, SWITCH, 18 * MS, 4, 4, 0x20,
+			 0); /* dies: off its CPU for good, so it waits for nothing */
+	add_event_record(&r, SWITCH, 30 * MS, 5, 5, 1, 0);
 	fd = close_recording(&r);
 	h = ask(&fd, 1, w, &told);
 	assert_int_equal(h.n, 2);
@@ -281,15 +282,16 @@ static void calls_that_a_signal_interrupts(void **state)
 	int fd;
 
 	begin(&r);
-	add(&r, ENTER, 10 * MS, 1, 35, 0, 0);
-	add(&r, EXIT, 12 * MS, 1, 35, -516, 0);
-	add(&r, ENTER, 13 * MS, 1, 219, 0, 0); /* restart_syscall */
-	add(&r, EXIT, 20 * MS, 1, 219, 0, 0);
-	add(&r, ENTER, 30 * MS, 1, 35, 0, 0);
-	add(&r, EXIT, 33 * MS, 1, 35, -514, 0);
-	add(&r, ENTER, 40 * MS, 1, 39, 0, 0); /* another call: the first ended with EINTR */
-	add(&r, EXIT, 41 * MS, 1, 39, 77, 0);
-	add(&r, EXIT, 42 * MS, 2, 39, 77, 0); /* began before the recording */
+	add_event_record(&r, ENTER, 10 * MS, 1, 35, 0, 0);
+	add_event_record(&r, EXIT, 12 * MS, 1, 35, -516, 0);
+	add_event_record(&r, ENTER, 13 * MS, 1, 219, 0, 0); /* restart_syscall */
+	add_event_record(&r, EXIT, 20 * MS, 1, 219, 0, 0);
+	add_event_record(&r, ENTER, 30 * MS, 1, 35, 0, 0);
+	add_event_record(&r, EXIT, 33 * MS, 1, 35, -514, 0);
+	add_event_record(&r, ENTER, 40 * MS, 1, 39, 0,
+			 0); /* another call: the first ended with EINTR */
+	add_event_record(&r, EXIT, 41 * MS, 1, 39, 77, 0);
+	add_event_record(&r, EXIT, 42 * MS, 2, 39, 77, 0); /* began before the recording */
 	fd = close_recording(&r);
 	h = ask(&fd, 1, w, &told);
 	close(fd);
@@ -320,12 +322,13 @@ static void spans_by_key(void **state)
 	int fd;
 
 	begin(&r);
-	add(&r, BEGIN, 10 * MS, 1, 7, 70, 0);
-	add(&r, BEGIN, 11 * MS, 1, 8, 80, 0);
-	add(&r, BEGIN, 12 * MS, 1, 7, 71, 0); /* the last start counts; or they are nested */
-	add(&r, END, 15 * MS, 2, 7, 5, 0);
-	add(&r, END, 17 * MS, 2, 7, 6, 0);
-	add(&r, END, 21 * MS, 3, 8, 9, 0);
+	add_event_record(&r, BEGIN, 10 * MS, 1, 7, 70, 0);
+	add_event_record(&r, BEGIN, 11 * MS, 1, 8, 80, 0);
+	add_event_record(&r, BEGIN, 12 * MS, 1, 7, 71,
+			 0); /* the last start counts; or they are nested */
+	add_event_record(&r, END, 15 * MS, 2, 7, 5, 0);
+	add_event_record(&r, END, 17 * MS, 2, 7, 6, 0);
+	add_event_record(&r, END, 21 * MS, 3, 8, 9, 0);
 	fd = close_recording(&r);
 	h = ask(&fd, 1, w, &told);
 	assert_int_equal(h.n, 2);
@@ -350,11 +353,11 @@ static void requests_that_are_done_in_parts(void **state)
 	int fd;
 
 	begin(&r);
-	add(&r, RQ, 10 * MS, 1, 8 << 20, 100, 16);
-	add(&r, RQ, 11 * MS, 2, 8 << 20, 500, 8);
-	add(&r, DONE, 12 * MS, 0, 8 << 20, 100, 6);
-	add(&r, DONE, 13 * MS, 0, 8 << 20, 500, 8);
-	add(&r, DONE, 19 * MS, 0, 8 << 20, 106, 10);
+	add_event_record(&r, RQ, 10 * MS, 1, 8 << 20, 100, 16);
+	add_event_record(&r, RQ, 11 * MS, 2, 8 << 20, 500, 8);
+	add_event_record(&r, DONE, 12 * MS, 0, 8 << 20, 100, 6);
+	add_event_record(&r, DONE, 13 * MS, 0, 8 << 20, 500, 8);
+	add_event_record(&r, DONE, 19 * MS, 0, 8 << 20, 106, 10);
 	fd = close_recording(&r);
 	h = ask(&fd, 1, w, &told);
 	assert_int_equal(h.n, 2);
@@ -377,16 +380,16 @@ static void several_recordings(void **state)
 
 	for (int i = 0; i < 2; i++) {
 		begin(&r);
-		add(&r, SWITCH, 10 * MS, 1, 1, 1, 0);
-		add(&r, SWITCH, 15 * MS, 0, 0, 0, 1);
+		add_event_record(&r, SWITCH, 10 * MS, 1, 1, 1, 0);
+		add_event_record(&r, SWITCH, 15 * MS, 0, 0, 0, 1);
 		if (i)
-			add(&r, SWITCH, 18 * MS, 1, 1, 1, 0);
+			add_event_record(&r, SWITCH, 18 * MS, 1, 1, 1, 0);
 		fds[i] = close_recording(&r);
 	}
 	begin(&r);
-	add(&r, SWITCH, 90 * MS, 0, 0, 0, 1);
-	add(&r, SWITCH, 91 * MS, 1, 1, 1, 0);
-	add(&r, SWITCH, 95 * MS, 0, 0, 0, 1);
+	add_event_record(&r, SWITCH, 90 * MS, 0, 0, 0, 1);
+	add_event_record(&r, SWITCH, 91 * MS, 1, 1, 1, 0);
+	add_event_record(&r, SWITCH, 95 * MS, 0, 0, 0, 1);
 	fds[2] = close_recording(&r);
 	h = ask(fds, 3, w, &told);
 	assert_int_equal(h.n, 2);
@@ -410,7 +413,7 @@ static void what_no_recording_has(void **state)
 	int fd;
 
 	begin(&r);
-	add(&r, SWITCH, 10 * MS, 1, 1, 1, 0);
+	add_event_record(&r, SWITCH, 10 * MS, 1, 1, 1, 0);
 	fd = close_recording(&r);
 	assert_int_equal(retrace__new(&m), 0);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);

@@ -111,7 +111,7 @@ static void test_contradicted(void **state)
 
 /* ---- distributions ---- */
 
-static void add(struct frbpf_rule_state *st, uint64_t value, uint64_t n)
+static void add_matches(struct frbpf_rule_state *st, uint64_t value, uint64_t n)
 {
 	int bucket = value ? 63 - __builtin_clzll(value) : 0;
 
@@ -128,13 +128,13 @@ static void test_percentiles(void **state)
 
 	assert_int_equal(histogram__percentile(&h, 50), 0);
 	assert_int_equal(histogram__percentile(&h, 100), 0);
-	add(&st, 0, 1);
+	add_matches(&st, 0, 1);
 	h = histogram__of(&st);
 	assert_int_equal(histogram__percentile(&h, 99), 0);
 
 	st = (struct frbpf_rule_state){ 0 };
 	for (uint64_t v = 1; v <= 1000; v++)
-		add(&st, v * MS, 1);
+		add_matches(&st, v * MS, 1);
 	h = histogram__of(&st);
 	assert_int_equal(h.n, 1000);
 	/* interpolated: uniform values come out nearly right, and always in their power of two */
@@ -151,9 +151,9 @@ static void test_percentiles_in_order(void **state)
 	uint64_t last = 0;
 	struct histogram h;
 
-	add(&st, 3, 10);
-	add(&st, 100 * MS, 1);
-	add(&st, UINT64_MAX, 1);
+	add_matches(&st, 3, 10);
+	add_matches(&st, 100 * MS, 1);
+	add_matches(&st, UINT64_MAX, 1);
 	h = histogram__of(&st);
 	for (double p = 0; p <= 100; p += 0.5) {
 		uint64_t v = histogram__percentile(&h, p);
@@ -290,7 +290,7 @@ static void make_sample(struct sample *s)
 					 .when = "runqlat > 20ms",
 					 .condition = "comm == \"a|b\"",
 					 .threshold = 20 * MS };
-	add(&s->rules[0].state, 30 * MS, 3);
+	add_matches(&s->rules[0].state, 30 * MS, 3);
 	s->rules[0].state.fired = 1;
 	s->rules[0].matches = histogram__of(&s->rules[0].state);
 	s->rules[1] = (struct run_rule){ .name = "fine", .when = "blocked > 1s" };

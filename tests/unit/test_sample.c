@@ -157,7 +157,7 @@ static void test_sample_lengths(void **state)
 			f.records.len = 0;
 			add_record(&f, PERF_RECORD_SAMPLE, 0, words, sizeof(words));
 			finish(&f);
-			read_all(f.whole.data, f.whole.len, &err);
+			read_all_records(f.whole.data, f.whole.len, &err);
 		}
 	}
 	file_free(&f);

@@ -19,7 +19,7 @@
 
 static const struct saved_clock first = { "boot-1", 1000 * S, 500 * S };
 
-static struct saved_state make(void)
+static struct saved_state make_state(void)
 {
 	struct past_bucket buckets[] = { { 0, 495, 1LL << 40 }, { 8, 7, 3 } };
 	struct past_learnt learnt[] = { { 11, 9990, 5000, buckets, 2 }, { .id = 12 } };
@@ -48,7 +48,7 @@ static struct saved_state make(void)
 
 static struct saved_state through_text(const struct saved_clock *clock)
 {
-	struct saved_state k = make(), back = { 0 };
+	struct saved_state k = make_state(), back = { 0 };
 	struct err err = { "" };
 	char *text = saved_state__format(&k, &first);
 
@@ -62,7 +62,7 @@ static struct saved_state through_text(const struct saved_clock *clock)
 static void test_same_boot(void **state)
 {
 	struct saved_clock later = { "boot-1", 5000 * S, 510 * S }; /* the clock was set */
-	struct saved_state want = make(), got = through_text(&later);
+	struct saved_state want = make_state(), got = through_text(&later);
 
 	assert_int_equal(got.n_rules, 2);
 	assert_ptr_equal(saved_state__find(&got, 0xfedcba9876543210), &got.rules[0]);
@@ -185,7 +185,7 @@ static void test_damaged(void **state)
 /* Every prefix of a text, and each byte changed: no crash, and never a partial result. */
 static void test_cut_and_changed(void **state)
 {
-	struct saved_state k = make(), back;
+	struct saved_state k = make_state(), back;
 	char *text = saved_state__format(&k, &first);
 	size_t len = strlen(text);
 	struct err err;

@@ -34,7 +34,7 @@ static int inject_timed(struct bench *b, struct timed t)
 }
 
 /* A time at which the first slice of any window begins. */
-static uint64_t whole(uint64_t time)
+static uint64_t window_start(uint64_t time)
 {
 	return time - time % (1000 * MS);
 }
@@ -46,7 +46,7 @@ static void test_adds_up(void **state)
 	struct bench b;
 
 	SKIP_UNLESS_POSSIBLE();
-	t = whole(now_ns()) / (800 * MS) * (800 * MS) - 8000 * MS;
+	t = window_start(now_ns()) / (800 * MS) * (800 * MS) - 8000 * MS;
 	b = bench_open(&r, 1);
 	assert_int_equal(inject_timed(&b, (struct timed){ t + 150 * MS, 150 * MS }), 0);
 	assert_int_equal(inject_timed(&b, (struct timed){ t + 350 * MS, 150 * MS }), 0);
@@ -90,7 +90,7 @@ static void test_each_apart(void **state)
 	uint64_t t;
 
 	SKIP_UNLESS_POSSIBLE();
-	t = whole(now_ns()) - 8000 * MS;
+	t = window_start(now_ns()) - 8000 * MS;
 	b = bench_open(r, 2);
 	assert_int_equal(inject_timed(&b, (struct timed){ t + 400 * MS, 300 * MS, 0 }), 0);
 	assert_int_equal(inject_timed(&b, (struct timed){ t + 400 * MS, 300 * MS, 1 }), 1);
@@ -111,7 +111,7 @@ static void test_beside_others(void **state)
 	uint64_t t;
 
 	SKIP_UNLESS_POSSIBLE();
-	t = whole(now_ns()) - 8000 * MS;
+	t = window_start(now_ns()) - 8000 * MS;
 	b = bench_open(r, 2);
 	for (int i = 1; i <= 90; i++)
 		assert_int_equal(inject_timed(&b, (struct timed){ t + i * 10 * MS, 10 * MS }), 0);

@@ -16,7 +16,7 @@
 #include "cmd/show_stacks.h"
 
 /* The session chosen for a trigger of @source, @when. */
-static const char *next(const char *source, const char *when)
+static const char *told_session(const char *source, const char *when)
 {
 	static char name[64];
 	json_t *m = json_pack(
@@ -37,15 +37,15 @@ static const char *next(const char *source, const char *when)
 
 static void the_session_with_the_answer(void **state)
 {
-	assert_string_equal(next("runqlat", "runqlat > 20ms"), "sched");
-	assert_string_equal(next("offcpu", "offcpu > 1s"), "sched");
-	assert_string_equal(next("syscall", "syscall:fsync > 1s"), "calls");
-	assert_string_equal(next("tracepoint", "oom:mark_victim"), "oom");
-	assert_string_equal(next("tracepoint", "signal:signal_generate"), "oom");
-	assert_string_equal(next("span", "sched:a -> sched:b by pid > 1ms"), "sched");
+	assert_string_equal(told_session("runqlat", "runqlat > 20ms"), "sched");
+	assert_string_equal(told_session("offcpu", "offcpu > 1s"), "sched");
+	assert_string_equal(told_session("syscall", "syscall:fsync > 1s"), "calls");
+	assert_string_equal(told_session("tracepoint", "oom:mark_victim"), "oom");
+	assert_string_equal(told_session("tracepoint", "signal:signal_generate"), "oom");
+	assert_string_equal(told_session("span", "sched:a -> sched:b by pid > 1ms"), "sched");
 	/* no session fits, or only one whose dump was not written */
-	assert_string_equal(next("blkio", "blkio > 1s"), "cpu");
-	assert_string_equal(next("manual", ""), "cpu");
+	assert_string_equal(told_session("blkio", "blkio > 1s"), "cpu");
+	assert_string_equal(told_session("manual", ""), "cpu");
 }
 
 /* The printed lines for these stacks. */

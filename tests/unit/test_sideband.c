@@ -58,15 +58,15 @@ static void test_in_window(void **state)
 	reap(pid);
 	s = slice_of(sb, &pid, 1, start, now_ns());
 	assert_false(s->incomplete);
-	assert_non_null(find(s, PERF_RECORD_FORK, pid, NULL));
-	assert_non_null(find(s, PERF_RECORD_COMM, pid, "true"));
-	assert_non_null(find(s, PERF_RECORD_EXIT, pid, NULL));
+	assert_non_null(find_record(s, PERF_RECORD_FORK, pid, NULL));
+	assert_non_null(find_record(s, PERF_RECORD_COMM, pid, "true"));
+	assert_non_null(find_record(s, PERF_RECORD_EXIT, pid, NULL));
 	assert_mapped(s, pid, "/true");
 	assert_mapped(s, pid, "libc");
 	/* its parent, although not requested, is there: the child has its maps until the exec */
-	assert_non_null(find(s, PERF_RECORD_COMM, getpid(), NULL));
-	assert_non_null(find(s, PERF_RECORD_MMAP2, getpid(), "test_sideband"));
-	assert_true(record__time(find(s, PERF_RECORD_COMM, getpid(), NULL)) < start);
+	assert_non_null(find_record(s, PERF_RECORD_COMM, getpid(), NULL));
+	assert_non_null(find_record(s, PERF_RECORD_MMAP2, getpid(), "test_sideband"));
+	assert_true(record__time(find_record(s, PERF_RECORD_COMM, getpid(), NULL)) < start);
 	kernel = (const void *)s->records.data; /* comes first, unless addresses are hidden */
 	if (kernel->header.type == PERF_RECORD_MMAP) {
 		assert_string_equal(kernel->filename, kernel_map_name());
@@ -104,19 +104,19 @@ static void test_before_open(void **state)
 	pid = child;
 	s = slice_of(sb, &pid, 1, start, now_ns());
 	assert_false(s->incomplete);
-	assert_non_null(find(s, PERF_RECORD_COMM, pid, "cat"));
+	assert_non_null(find_record(s, PERF_RECORD_COMM, pid, "cat"));
 	assert_mapped(s, pid, "/cat");
-	assert_true(record__time(find(s, PERF_RECORD_COMM, pid, "cat")) < start);
-	assert_non_null(find(s, PERF_RECORD_NAMESPACES, pid, NULL));
-	assert_null(find(s, PERF_RECORD_COMM, getpid(), NULL)); /* not asked for */
-	assert_null(find(s, PERF_RECORD_FORK, pid, NULL));
+	assert_true(record__time(find_record(s, PERF_RECORD_COMM, pid, "cat")) < start);
+	assert_non_null(find_record(s, PERF_RECORD_NAMESPACES, pid, NULL));
+	assert_null(find_record(s, PERF_RECORD_COMM, getpid(), NULL)); /* not asked for */
+	assert_null(find_record(s, PERF_RECORD_FORK, pid, NULL));
 	sideband_slice__free(s);
 	close(in[1]);
 	reap(child);
 	/* and once more after its end: base state and its EXIT */
 	s = slice_of(sb, &pid, 1, start, now_ns());
 	assert_mapped(s, pid, "/cat");
-	assert_non_null(find(s, PERF_RECORD_EXIT, pid, NULL));
+	assert_non_null(find_record(s, PERF_RECORD_EXIT, pid, NULL));
 	sideband_slice__free(s);
 	/* a window that begins before the recording */
 	s = slice_of(sb, &pid, 1, start - 1000000000, now_ns());
@@ -161,21 +161,21 @@ static void test_exec_chain(void **state)
 	assert_int_equal(c, 'z');
 	s = slice_of(sb, &pid, 1, start, now_ns());
 	/* at the start it has our maps */
-	assert_true(record__time(find(s, PERF_RECORD_COMM, pid, "before-exec")) < start);
-	assert_true(record__time(find(s, PERF_RECORD_MMAP2, pid, "test_sideband")) < start);
-	assert_true(record__time(find(s, PERF_RECORD_COMM, pid, "sh")) > start);
-	assert_true(record__time(find(s, PERF_RECORD_COMM, pid, "cat")) > first_exec);
+	assert_true(record__time(find_record(s, PERF_RECORD_COMM, pid, "before-exec")) < start);
+	assert_true(record__time(find_record(s, PERF_RECORD_MMAP2, pid, "test_sideband")) < start);
+	assert_true(record__time(find_record(s, PERF_RECORD_COMM, pid, "sh")) > start);
+	assert_true(record__time(find_record(s, PERF_RECORD_COMM, pid, "cat")) > first_exec);
 	assert_mapped(s, pid, "/cat");
 	sideband_slice__free(s);
 	/* a window that begins between the execs */
 	s = slice_of(sb, &pid, 1, first_exec, now_ns());
-	assert_null(find(s, PERF_RECORD_COMM, pid, "before-exec"));
-	assert_null(find(s, PERF_RECORD_MMAP2, pid, "test_sideband"));
-	assert_true(record__time(find(s, PERF_RECORD_COMM, pid, "sh")) < first_exec);
+	assert_null(find_record(s, PERF_RECORD_COMM, pid, "before-exec"));
+	assert_null(find_record(s, PERF_RECORD_MMAP2, pid, "test_sideband"));
+	assert_true(record__time(find_record(s, PERF_RECORD_COMM, pid, "sh")) < first_exec);
 	sideband_slice__free(s);
 	/* and one that ends before: without the second exec */
 	s = slice_of(sb, &pid, 1, start, first_exec);
-	assert_null(find(s, PERF_RECORD_COMM, pid, "cat"));
+	assert_null(find_record(s, PERF_RECORD_COMM, pid, "cat"));
 	sideband_slice__free(s);
 	close(in[1]);
 	reap(child);
@@ -193,8 +193,8 @@ static void test_namespaces_agree(void **state)
 
 	reap(pid);
 	s = slice_of(sb, &pid, 1, start, now_ns());
-	kernel = (const void *)find(s, PERF_RECORD_NAMESPACES, pid, NULL);
-	scanned = (const void *)find(s, PERF_RECORD_NAMESPACES, getpid(), NULL);
+	kernel = (const void *)find_record(s, PERF_RECORD_NAMESPACES, pid, NULL);
+	scanned = (const void *)find_record(s, PERF_RECORD_NAMESPACES, getpid(), NULL);
 	if (!kernel || !scanned)
 		skip();
 	assert_int_equal(kernel->nr, scanned->nr);
@@ -239,8 +239,8 @@ static void test_memory_bound(void **state)
 	assert_true(stats.folded > 0);
 	assert_true(stats.log_bytes + stats.model_bytes <= opts.memory);
 	assert_false(s->incomplete);
-	assert_non_null(find(s, PERF_RECORD_COMM, self, NULL));
-	assert_non_null(find(s, PERF_RECORD_MMAP2, self, "test_sideband"));
+	assert_non_null(find_record(s, PERF_RECORD_COMM, self, NULL));
+	assert_non_null(find_record(s, PERF_RECORD_MMAP2, self, "test_sideband"));
 	sideband_slice__free(s);
 	sideband__free(sb);
 }
@@ -303,11 +303,11 @@ static void test_follow(void **state)
 	/* the needed window is complete, an earlier one is not */
 	s = slice_of(sb, &last, 1, start, now_ns());
 	assert_false(s->incomplete);
-	assert_non_null(find(s, PERF_RECORD_FORK, last, NULL));
+	assert_non_null(find_record(s, PERF_RECORD_FORK, last, NULL));
 	assert_mapped(s, last, "/true");
 	sideband_slice__free(s);
 	s = slice_of(sb, &self, 1, start, now_ns());
-	assert_true(record__time(find(s, PERF_RECORD_MMAP2, self, "test_sideband")) < start);
+	assert_true(record__time(find_record(s, PERF_RECORD_MMAP2, self, "test_sideband")) < start);
 	sideband_slice__free(s);
 	/* a function that was replaced is not called any more */
 	sideband__follow(sb, NULL, NULL);
@@ -357,8 +357,8 @@ static void test_loss_is_repaired(void **state)
 	assert_true(stats.rescans > 0);
 	start = now_ns();
 	s = slice_of(sb, &pid, 1, start, start);
-	assert_non_null(find(s, PERF_RECORD_COMM, pid, "unheard"));
-	assert_non_null(find(s, PERF_RECORD_MMAP2, pid, "test_sideband"));
+	assert_non_null(find_record(s, PERF_RECORD_COMM, pid, "unheard"));
+	assert_non_null(find_record(s, PERF_RECORD_MMAP2, pid, "test_sideband"));
 	sideband_slice__free(s);
 	close(in[1]);
 	reap(pid);
@@ -516,10 +516,10 @@ static void test_all_tasks(void **state)
 
 	reap(pid);
 	s = slice_of(sb, NULL, 0, start, now_ns());
-	assert_non_null(find(s, PERF_RECORD_COMM, getpid(), NULL));
-	assert_non_null(find(s, PERF_RECORD_MMAP2, getpid(), "test_sideband"));
-	assert_non_null(find(s, PERF_RECORD_COMM, pid, "true"));
-	assert_non_null(find(s, PERF_RECORD_EXIT, pid, NULL));
+	assert_non_null(find_record(s, PERF_RECORD_COMM, getpid(), NULL));
+	assert_non_null(find_record(s, PERF_RECORD_MMAP2, getpid(), "test_sideband"));
+	assert_non_null(find_record(s, PERF_RECORD_COMM, pid, "true"));
+	assert_non_null(find_record(s, PERF_RECORD_EXIT, pid, NULL));
 	sideband_slice__free(s);
 	sideband__free(sb);
 }
@@ -535,8 +535,8 @@ static void test_name_after_exit(void **state)
 	reap(pid);
 	start = now_ns();
 	s = slice_of(sb, &pid, 1, start, start);
-	assert_non_null(find(s, PERF_RECORD_COMM, pid, "true"));
-	assert_null(find(s, PERF_RECORD_MMAP2, pid, NULL));
+	assert_non_null(find_record(s, PERF_RECORD_COMM, pid, "true"));
+	assert_null(find_record(s, PERF_RECORD_MMAP2, pid, NULL));
 	sideband_slice__free(s);
 	sideband__free(sb);
 }
@@ -577,8 +577,8 @@ static void test_kernel_threads(void **state)
 	pid = mount_journal(dir);
 	if (pid) {
 		s = slice_of(sb, &pid, 1, start, now_ns());
-		assert_non_null(find(s, PERF_RECORD_FORK, pid, NULL));
-		assert_non_null(find(s, PERF_RECORD_COMM, pid, "jbd2/"));
+		assert_non_null(find_record(s, PERF_RECORD_FORK, pid, NULL));
+		assert_non_null(find_record(s, PERF_RECORD_COMM, pid, "jbd2/"));
 		sideband_slice__free(s);
 	}
 	snprintf(command, sizeof(command), "cd / && umount %s/m; rm -rf %s", dir, dir);

@@ -9,7 +9,7 @@
 #include "perfdata/record.h"
 #include "sideband/sideband_log.h"
 
-static int add(struct sideband_log *l, uint64_t time, uint32_t tag)
+static int add_record(struct sideband_log *l, uint64_t time, uint32_t tag)
 {
 	const struct record_trailer t = { .time = time };
 	struct buf b = { 0 };
@@ -65,8 +65,8 @@ static void test_empty(void **state)
 	assert_int_equal(sideband_log__oldest_chunk_end(l), 0);
 	assert_int_equal(sideband_log__fold(l, 100, check_order, &f), 0);
 	assert_int_equal(sideband_log__base_time(l), 100);
-	assert_int_equal(add(l, 99, 1), -ESTALE);
-	assert_int_equal(add(l, 100, 1), 0);
+	assert_int_equal(add_record(l, 99, 1), -ESTALE);
+	assert_int_equal(add_record(l, 100, 1), 0);
 	assert_int_equal(count(l, 0, UINT64_MAX), 1);
 	sideband_log__free(l);
 	sideband_log__free(NULL);
@@ -84,7 +84,7 @@ static void test_stable(void **state)
 	assert_int_equal(sideband_log__new(0, &l), 0);
 	srand(1);
 	for (tag = 0; tag < 20000; tag++)
-		assert_int_equal(add(l, 1000 + rand() % 50, tag), 0);
+		assert_int_equal(add_record(l, 1000 + rand() % 50, tag), 0);
 	assert_true(sideband_log__n_chunks(l) > 4);
 	assert_int_equal(sideband_log__view(l, &v), 0);
 	assert_int_equal(sideband_log_view__sorted(&v, 1010, 1020, &refs, &n), 0);
@@ -113,7 +113,7 @@ static void test_fold(void **state)
 	srand(2);
 	for (i = 0; i < n; i++) {
 		/* two CPUs, drained in batches of ten, that overlap by up to 30 */
-		if (add(l, i + (i / 10 % 2 ? 0 : 20) + 1, i) == -ESTALE)
+		if (add_record(l, i + (i / 10 % 2 ? 0 : 20) + 1, i) == -ESTALE)
 			n_stale++;
 		if (sideband_log__n_chunks(l) > 4) {
 			bytes = sideband_log__bytes(l);
@@ -144,10 +144,10 @@ static void test_view(void **state)
 
 	assert_int_equal(sideband_log__new(0, &l), 0);
 	for (i = 0; i < 10; i++)
-		add(l, 10 + i, i);
+		add_record(l, 10 + i, i);
 	assert_int_equal(sideband_log__view(l, &v), 0);
 	for (i = 0; i < 5000; i++)
-		add(l, 5, i);
+		add_record(l, 5, i);
 	assert_int_equal(sideband_log_view__sorted(&v, 0, UINT64_MAX, &refs, &n), 0);
 	assert_int_equal(n, 10);
 	assert_int_equal(tag_of(refs[9].rec), 9);

@@ -26,8 +26,8 @@
 #include "symbols/symbols.h"
 #include "symbols/text_symbols.h"
 
-static void add(struct symbol_table *t, uint64_t start, uint64_t size, const char *name,
-		enum symbol_rank rank)
+static void add_symbol(struct symbol_table *t, uint64_t start, uint64_t size, const char *name,
+		       enum symbol_rank rank)
 {
 	assert_int_equal(symbol_table__add(t, start, size, 0, name, strlen(name), rank), 0);
 }
@@ -48,10 +48,10 @@ static void test_table(void **state)
 {
 	struct symbol_table t = { 0 };
 
-	add(&t, 0x300, 0x10, "third", SYMBOL_GLOBAL);
-	add(&t, 0x100, 0x100, "outer", SYMBOL_GLOBAL);
-	add(&t, 0x140, 0x10, "inner", SYMBOL_LOCAL);
-	add(&t, 0x280, 0, "label", SYMBOL_LOCAL);
+	add_symbol(&t, 0x300, 0x10, "third", SYMBOL_GLOBAL);
+	add_symbol(&t, 0x100, 0x100, "outer", SYMBOL_GLOBAL);
+	add_symbol(&t, 0x140, 0x10, "inner", SYMBOL_LOCAL);
+	add_symbol(&t, 0x280, 0, "label", SYMBOL_LOCAL);
 	assert_int_equal(symbol_table__finish(&t), 0);
 	assert_symbol(&t, 0xff, NULL);
 	assert_symbol(&t, 0x100, "outer");
@@ -148,13 +148,13 @@ static void test_aliases(void **state)
 {
 	struct symbol_table t = { 0 };
 
-	add(&t, 1, 8, "weak_but_long", SYMBOL_WEAK);
-	add(&t, 1, 8, "global", SYMBOL_GLOBAL);
-	add(&t, 1, 0, "without_a_size", SYMBOL_GLOBAL);
-	add(&t, 16, 8, "__internal", SYMBOL_GLOBAL);
-	add(&t, 16, 8, "read", SYMBOL_GLOBAL);
-	add(&t, 32, 8, "abc", SYMBOL_GLOBAL);
-	add(&t, 32, 8, "abcd", SYMBOL_GLOBAL);
+	add_symbol(&t, 1, 8, "weak_but_long", SYMBOL_WEAK);
+	add_symbol(&t, 1, 8, "global", SYMBOL_GLOBAL);
+	add_symbol(&t, 1, 0, "without_a_size", SYMBOL_GLOBAL);
+	add_symbol(&t, 16, 8, "__internal", SYMBOL_GLOBAL);
+	add_symbol(&t, 16, 8, "read", SYMBOL_GLOBAL);
+	add_symbol(&t, 32, 8, "abc", SYMBOL_GLOBAL);
+	add_symbol(&t, 32, 8, "abcd", SYMBOL_GLOBAL);
 	assert_int_equal(symbol_table__finish(&t), 0);
 	assert_symbol(&t, 1, "global");
 	assert_symbol(&t, 16, "read");

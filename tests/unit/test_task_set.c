@@ -9,7 +9,7 @@
 #define PIDS 50
 #define TIDS 40
 
-static void add(struct task_set *s, uint32_t pid, uint32_t tid)
+static void add_task(struct task_set *s, uint32_t pid, uint32_t tid)
 {
 	assert_int_equal(task_set__add(s, pid, tid), 0);
 }
@@ -35,13 +35,13 @@ static void test_sorted_and_unique(void **state)
 {
 	struct task_set s = { 0 };
 
-	add(&s, 2, 9);
-	add(&s, 1, 5);
-	add(&s, UINT32_MAX, UINT32_MAX); /* of a task that had ended already */
-	add(&s, 2, 9);
-	add(&s, 0, 0);
-	add(&s, 2, 3);
-	add(&s, 1, 5);
+	add_task(&s, 2, 9);
+	add_task(&s, 1, 5);
+	add_task(&s, UINT32_MAX, UINT32_MAX); /* of a task that had ended already */
+	add_task(&s, 2, 9);
+	add_task(&s, 0, 0);
+	add_task(&s, 2, 3);
+	add_task(&s, 1, 5);
 	task_set__sort(&s);
 	assert_int_equal(s.n, 5);
 	check(&s, 0, 0, 0);
@@ -58,10 +58,10 @@ static void test_repetitions(void **state)
 	struct task_set s = { 0 };
 
 	for (int i = 0; i < 1000000; i++)
-		add(&s, 7, 7);
+		add_task(&s, 7, 7);
 	assert_int_equal(s.n, 1);
 	for (int i = 0; i < 1000000; i++)
-		add(&s, i % 3, i % 3);
+		add_task(&s, i % 3, i % 3);
 	assert_true(s.cap <= 512);
 	task_set__sort(&s);
 	assert_int_equal(s.n, 4);
@@ -79,7 +79,7 @@ static void test_random(void **state)
 		uint32_t pid = random() % PIDS, tid = random() % (pid % TIDS + 1);
 
 		there[pid][tid] = true;
-		add(&s, pid, tid);
+		add_task(&s, pid, tid);
 	}
 	task_set__sort(&s);
 	for (uint32_t pid = 0; pid < PIDS; pid++) {

@@ -15,7 +15,7 @@
 /* Entries are identified by their index here; nobody reads their contents. */
 static struct perf_event_header places[MANY];
 
-static void add(struct timeline *t, uint64_t time)
+static void append_place(struct timeline *t, uint64_t time)
 {
 	assert_true(t->n < MANY);
 	assert_int_equal(timeline__add(t, time, &places[t->n]), 0);
@@ -57,7 +57,7 @@ static void test_empty_and_single(void **state)
 	assert_int_equal(timeline__sort(&t), 0);
 	assert_int_equal(t.n, 0);
 	timeline__free(&t);
-	add(&t, 7);
+	append_place(&t, 7);
 	check_sort(&t);
 	assert_int_equal(t.n, 0);
 	assert_null(t.v);
@@ -71,8 +71,8 @@ static void test_two(void **state)
 	for (size_t i = 0; i < 4; i++) {
 		struct timeline t = { 0 };
 
-		add(&t, times[i][0]);
-		add(&t, times[i][1]);
+		append_place(&t, times[i][0]);
+		append_place(&t, times[i][1]);
 		check_sort(&t);
 	}
 }
@@ -82,10 +82,10 @@ static void test_equal_times_keep_their_order(void **state)
 	struct timeline t = { 0 };
 
 	for (size_t i = 0; i < MANY; i++)
-		add(&t, 5);
+		append_place(&t, 5);
 	check_sort(&t);
 	for (size_t i = 0; i < MANY; i++) /* many sources, all with the same few times */
-		add(&t, i % 100 / 10);
+		append_place(&t, i % 100 / 10);
 	check_sort(&t);
 }
 
@@ -95,7 +95,7 @@ static void test_slightly_unordered(void **state)
 	struct timeline t = { 0 };
 
 	for (size_t i = 0; i < MANY; i++)
-		add(&t, 1000 + i * 10 - (i % 37 == 0 ? 25 : 0));
+		append_place(&t, 1000 + i * 10 - (i % 37 == 0 ? 25 : 0));
 	check_sort(&t);
 }
 
@@ -108,7 +108,7 @@ static void test_many_runs(void **state)
 		size_t each = MANY / sources[s];
 
 		for (size_t i = 0; i < sources[s] * each; i++)
-			add(&t, i % each * 3 + i / each % 4);
+			append_place(&t, i % each * 3 + i / each % 4);
 		check_sort(&t);
 	}
 }
@@ -118,7 +118,7 @@ static void test_falling(void **state)
 	struct timeline t = { 0 };
 
 	for (size_t i = 0; i < MANY; i++)
-		add(&t, MANY - i);
+		append_place(&t, MANY - i);
 	check_sort(&t);
 }
 
@@ -131,7 +131,7 @@ static void test_random(void **state)
 		size_t n = random() % 1500;
 
 		for (size_t i = 0; i < n; i++)
-			add(&t, random() % span);
+			append_place(&t, random() % span);
 		check_sort(&t);
 	}
 }
@@ -142,10 +142,10 @@ static void test_add_after_sort(void **state)
 	struct timeline t = { 0 };
 
 	for (size_t i = 0; i < 1500; i++)
-		add(&t, i * 7 % 1000);
+		append_place(&t, i * 7 % 1000);
 	assert_int_equal(timeline__sort(&t), 0);
 	for (size_t i = 0; i < 1500; i++)
-		add(&t, i * 11 % 1000);
+		append_place(&t, i * 11 % 1000);
 	assert_int_equal(timeline__sort(&t), 0);
 	assert_int_equal(t.n, 3000);
 	for (size_t i = 1; i < t.n; i++)

@@ -16,7 +16,7 @@
 
 #define NO_DISK FRBPF_DEV(4000, 7) /* a number that no driver has */
 
-static void set(struct incident_trigger *it, int field, uint64_t value)
+static void set_arg(struct incident_trigger *it, int field, uint64_t value)
 {
 	it->t.args[field - FRBPF_FIELD_ARG][0] = value;
 }
@@ -25,11 +25,11 @@ static struct incident_trigger request(uint64_t op, uint64_t flags)
 {
 	struct incident_trigger it = { .t = { .source = FRBPF_SOURCE_BLKIO } };
 
-	set(&it, FRBPF_BLKIO_DEV, NO_DISK);
-	set(&it, FRBPF_BLKIO_SECTOR, 2048);
-	set(&it, FRBPF_BLKIO_BYTES, 65536);
-	set(&it, FRBPF_BLKIO_OP, op);
-	set(&it, FRBPF_BLKIO_FLAGS, flags);
+	set_arg(&it, FRBPF_BLKIO_DEV, NO_DISK);
+	set_arg(&it, FRBPF_BLKIO_SECTOR, 2048);
+	set_arg(&it, FRBPF_BLKIO_BYTES, 65536);
+	set_arg(&it, FRBPF_BLKIO_OP, op);
+	set_arg(&it, FRBPF_BLKIO_FLAGS, flags);
 	return it;
 }
 
@@ -69,11 +69,11 @@ static void test_interrupts(void **state)
 {
 	struct incident_trigger it = { .t = { .source = FRBPF_SOURCE_HARDIRQ } };
 
-	set(&it, FRBPF_HARDIRQ_IRQ, 41);
+	set_arg(&it, FRBPF_HARDIRQ_IRQ, 41);
 	memcpy(it.t.args[FRBPF_HARDIRQ_NAME - FRBPF_FIELD_ARG], "0123456789abcdef", 16);
 	check_text(&it, "irq=41 name=0123456789abcdef"); /* without a NUL */
 	it = (struct incident_trigger){ .t = { .source = FRBPF_SOURCE_SOFTIRQ } };
-	set(&it, FRBPF_SOFTIRQ_VEC, 3);
+	set_arg(&it, FRBPF_SOFTIRQ_VEC, 3);
 	check_text(&it, "vec=net_rx");
 }
 
@@ -81,7 +81,7 @@ static void test_static_probe(void **state)
 {
 	struct incident_trigger it = { .t = { .source = FRBPF_SOURCE_USDT, .n_args = 2 } };
 
-	set(&it, FRBPF_FIELD_ARG, 7);
+	set_arg(&it, FRBPF_FIELD_ARG, 7);
 	check_text(&it, "arg0=7 arg1=0");
 	it.t.n_args = 0;
 	check_text(&it, "");
@@ -125,16 +125,16 @@ static void test_connect(void **state)
 	__u64 *peer = it.t.args[FRBPF_CONNECT_PEER - FRBPF_FIELD_ARG];
 
 	peer[1] = 0xffff0a010203;
-	set(&it, FRBPF_CONNECT_PORT, 443);
-	set(&it, FRBPF_CONNECT_FAMILY, AF_INET);
-	set(&it, FRBPF_CONNECT_RESULT, FRBPF_CONNECT_FAILED);
-	set(&it, FRBPF_CONNECT_ERROR, ETIMEDOUT);
+	set_arg(&it, FRBPF_CONNECT_PORT, 443);
+	set_arg(&it, FRBPF_CONNECT_FAMILY, AF_INET);
+	set_arg(&it, FRBPF_CONNECT_RESULT, FRBPF_CONNECT_FAILED);
+	set_arg(&it, FRBPF_CONNECT_ERROR, ETIMEDOUT);
 	check_text(&it, "peer=10.1.2.3 port=443 family=inet result=failed error=ETIMEDOUT");
 	peer[0] = 0x20010db800000000;
 	peer[1] = 1;
-	set(&it, FRBPF_CONNECT_FAMILY, AF_INET6);
-	set(&it, FRBPF_CONNECT_RESULT, FRBPF_CONNECT_ESTABLISHED);
-	set(&it, FRBPF_CONNECT_ERROR, 0);
+	set_arg(&it, FRBPF_CONNECT_FAMILY, AF_INET6);
+	set_arg(&it, FRBPF_CONNECT_RESULT, FRBPF_CONNECT_ESTABLISHED);
+	set_arg(&it, FRBPF_CONNECT_ERROR, 0);
 	check_text(&it, "peer=2001:db8::1 port=443 family=inet6 result=established error=0");
 }
 
@@ -202,12 +202,12 @@ static void test_calls_on_sockets(void **state)
 {
 	struct incident_trigger it = call_of("connect", -111);
 
-	set(&it, FRBPF_SYSCALL_FAMILY, AF_INET);
-	set(&it, FRBPF_SYSCALL_PORT, 80);
+	set_arg(&it, FRBPF_SYSCALL_FAMILY, AF_INET);
+	set_arg(&it, FRBPF_SYSCALL_PORT, 80);
 	it.t.args[FRBPF_SYSCALL_PEER - FRBPF_FIELD_ARG][1] = 0xffff0a000001;
 	check_call_text(&it, "connect(10.0.0.1:80) = -1 ECONNREFUSED");
 	it.t.args[FRBPF_SYSCALL_PEER - FRBPF_FIELD_ARG][1] = 1;
-	set(&it, FRBPF_SYSCALL_FAMILY, AF_INET6);
+	set_arg(&it, FRBPF_SYSCALL_FAMILY, AF_INET6);
 	check_call_text(&it, "connect([::1]:80) = -1 ECONNREFUSED");
 }
 

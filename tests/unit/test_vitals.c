@@ -64,7 +64,7 @@ static void names_of_disks(void **state)
 	json_decref(o);
 }
 
-static json_int_t at(const json_t *o, const char *key, size_t i)
+static json_int_t number_at(const json_t *o, const char *key, size_t i)
 {
 	return json_integer_value(json_array_get(json_object_get(o, key), i));
 }
@@ -83,11 +83,11 @@ static void differences(void **state)
 	assert_non_null(o);
 	assert_int_equal(json_array_size(json_object_get(o, "user_ns")),
 			 2); /* the first is too old */
-	assert_int_equal(at(o, "user_ns", 0), 5);
-	assert_int_equal(at(o, "user_ns", 1), 3);
-	assert_int_equal(at(o, "length_ns", 1), 2 * s);
-	assert_int_equal(at(o, "end_monotonic_ns", 1), 103 * s);
-	assert_int_equal(at(o, "running", 0), 4);
+	assert_int_equal(number_at(o, "user_ns", 0), 5);
+	assert_int_equal(number_at(o, "user_ns", 1), 3);
+	assert_int_equal(number_at(o, "length_ns", 1), 2 * s);
+	assert_int_equal(number_at(o, "end_monotonic_ns", 1), 103 * s);
+	assert_int_equal(number_at(o, "running", 0), 4);
 	assert_null(json_object_get(o, "steal_ns"));
 	assert_null(json_object_get(o, "net_errors")); /* a device that was removed */
 	json_decref(o);
@@ -155,7 +155,7 @@ static void of_this_machine(void **state)
 	assert_int_equal(vitals__start(&err, &v), 0);
 	while (!o) /* the first sample is from the thread */
 		o = vitals__get(v, now_ns());
-	assert_true(at(o, "length_ns", 0) > 0);
+	assert_true(number_at(o, "length_ns", 0) > 0);
 	assert_non_null(json_object_get(o, "running")); /* we are */
 	json_decref(o);
 	vitals__free(v);

@@ -4,7 +4,7 @@
 #include "why_story.h"
 
 /* Ask from 10 to 30 ms, and free @w. What to look at next is @want, also in JSON and on a line. */
-static void next_is(struct why *w, struct why_question q, const char *want)
+static void check_next_step(struct why *w, struct why_question q, const char *want)
 {
 	struct why_verdict v = { 0 };
 	struct buf b = { 0 };
@@ -31,42 +31,44 @@ static void test_next_of_time_on_a_cpu(void **state)
 
 	happens(w, 20, SCHED_SAMPLE, 1, SUBJECT, SUBJECT);
 	switches(w, 40, 1, SUBJECT, HOG, true);
-	next_is(w, (struct why_question){ 0 },
-		"perf report -i 'a b.data' --tid 1 --time 0.010000,0.030001");
+	check_next_step(w, (struct why_question){ 0 },
+			"perf report -i 'a b.data' --tid 1 --time 0.010000,0.030001");
 
 	w = story_computes();
 	switches(w, 40, 1, SUBJECT, HOG, true);
 	named(w, SUBJECT, "dd");
-	next_is(w, (struct why_question){ 0 },
-		"record -e cpu-clock -F 99 -g for the functions that dd/1 runs");
+	check_next_step(w, (struct why_question){ 0 },
+			"record -e cpu-clock -F 99 -g for the functions that dd/1 runs");
 
 	w = story_computes(); /* between two samples */
 	w->events.samples = true;
 	switches(w, 40, 1, SUBJECT, HOG, true);
-	next_is(w, (struct why_question){ 0 },
+	check_next_step(
+		w, (struct why_question){ 0 },
 		"for the functions that ?/1 runs: a higher -F, no sample fell into this time");
 
 	w = story_computes();
 	happens(w, 10, SCHED_IRQ, 1, SUBJECT, 0)->arg = 24;
 	happens(w, 29, SCHED_IRQ_END, 1, SUBJECT, 0)->arg = 24;
 	switches(w, 40, 1, SUBJECT, HOG, true);
-	next_is(w, (struct why_question){ 0 },
-		"grep '^ *24:' /proc/interrupts; cat /proc/irq/24/smp_affinity_list");
+	check_next_step(w, (struct why_question){ 0 },
+			"grep '^ *24:' /proc/interrupts; cat /proc/irq/24/smp_affinity_list");
 }
 
 static void test_next_of_limits(void **state)
 {
-	next_is(story_of_reclaim(SCHED_CGROUP_RECLAIM),
-		(struct why_question){ .limits[WHY_LIMIT_MEMORY] = { "/user.slice/x" } },
-		"memory.max, memory.high and memory.events in /sys/fs/cgroup/user.slice/x");
-	next_is(story_of_reclaim(SCHED_CGROUP_RECLAIM),
-		(struct why_question){ .limits[WHY_LIMIT_MEMORY] = { "/memory/x", true } },
-		"memory.limit_in_bytes and memory.failcnt in /sys/fs/cgroup/memory/x");
-	next_is(story_of_reclaim(SCHED_CGROUP_RECLAIM), (struct why_question){ 0 },
+	check_next_step(story_of_reclaim(SCHED_CGROUP_RECLAIM),
+			(struct why_question){ .limits[WHY_LIMIT_MEMORY] = { "/user.slice/x" } },
+			"memory.max, memory.high and memory.events in /sys/fs/cgroup/user.slice/x");
+	check_next_step(story_of_reclaim(SCHED_CGROUP_RECLAIM),
+			(struct why_question){ .limits[WHY_LIMIT_MEMORY] = { "/memory/x", true } },
+			"memory.limit_in_bytes and memory.failcnt in /sys/fs/cgroup/memory/x");
+	check_next_step(
+		story_of_reclaim(SCHED_CGROUP_RECLAIM), (struct why_question){ 0 },
 		"memory.max, memory.high and memory.events of the cgroup in /proc/1/cgroup, and "
 		"of those above it");
-	next_is(story_of_reclaim(SCHED_RECLAIM), (struct why_question){ 0 },
-		"/proc/meminfo; ps -eo pid,rss,comm --sort=-rss | head");
+	check_next_step(story_of_reclaim(SCHED_RECLAIM), (struct why_question){ 0 },
+			"/proc/meminfo; ps -eo pid,rss,comm --sort=-rss | head");
 }
 
 static void test_next_of_waits(void **state)
@@ -76,7 +78,8 @@ static void test_next_of_waits(void **state)
 	switches(w, 10, 1, SUBJECT, HOG, false);
 	switches(w, 30, 1, HOG, SUBJECT, false);
 	named(w, HOG, "hog");
-	next_is(w, (struct why_question){ 0 },
+	check_next_step(
+		w, (struct why_question){ 0 },
 		"chrt -p 2; record -e cpu-clock -F 99 -g for the functions that hog/2 runs");
 
 	w = story_computes(); /* the waker is unknown */
@@ -84,7 +87,8 @@ static void test_next_of_waits(void **state)
 	switches(w, 10, 1, SUBJECT, 0, true);
 	switches(w, 30, 1, 0, SUBJECT, false);
 	switches(w, 40, 1, SUBJECT, HOG, true);
-	next_is(w, (struct why_question){ 0 }, "record -e sched:sched_waking -g of all tasks (-a)");
+	check_next_step(w, (struct why_question){ 0 },
+			"record -e sched:sched_waking -g of all tasks (-a)");
 }
 
 /* The sentence about unknown time names what would have recorded it, whatever is missing. */

@@ -87,7 +87,7 @@ static void touch(void)
 	munmap(p, len);
 }
 
-static void rest(void)
+static void rest_a_while(void)
 {
 	struct timespec ts = { 0, amount(1000000) };
 
@@ -122,7 +122,7 @@ static void work(int n, int out, int in)
 		touch();
 		talk(out, in);
 		if (i % 10 == 9)
-			rest();
+			rest_a_while();
 	}
 }
 
