@@ -1,10 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Removes what a test has made below its directory. */
+/* Files of a test: writes one, and removes what the test has made below its directory. */
 #ifndef TESTS_UNIT_TEMP_TREE_H
 #define TESTS_UNIT_TEMP_TREE_H
 
 #include <ftw.h>
 #include <stdio.h>
+
+/* Write a new file, or overwrite it. */
+static inline void write_text_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "we");
+
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
 
 static inline int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {

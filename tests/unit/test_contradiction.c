@@ -40,41 +40,17 @@ static struct tracepoint sched_wakeup = { .system = "sched",
 					  .format = wakeup_format,
 					  .format_len = sizeof(wakeup_format) - 1 };
 
-struct scene {
-	struct event v[4];
-	struct event_list events;
-	struct session session;
-	uint64_t ids[4];
-	struct rule_conf rule;
-	struct incident *inc;
-	struct dump_result *res; /* of the session */
-	struct dump_cpu cpu;
-	struct buf records;
-};
-
 static int setup(void **state)
 {
-	struct scene *s = calloc(1, sizeof(*s));
+	struct scene *s = new_scene(4, TRIGGER + 100);
 	struct perf_event_attr attr = { .sample_type = TYPE };
 
-	assert_non_null(s);
 	s->v[0] = (struct event){ .attr = attr, .tp = &sched_switch };
 	s->v[1] = (struct event){ .attr = attr, .tp = &sched_switch };
 	s->v[2] = (struct event){ .attr = attr, .tp = &sched_wakeup };
 	s->v[3] = (struct event){ .attr = { .sample_type = RECORD_SAMPLE_TYPE } };
 	for (size_t i = 0; i < 4; i++)
 		s->ids[i] = ID_SWITCH + i;
-	s->events = (struct event_list){ s->v, 4, 0 };
-	s->session = (struct session){
-		.events = &s->events, .n_cpus = 1, .n_id_cpus = 1, .n_targets = 1, .ids = s->ids
-	};
-	s->inc = calloc(1, sizeof(*s->inc));
-	assert_non_null(s->inc);
-	s->res = &s->inc->results[0];
-	*s->res = (struct dump_result){
-		.session = &s->session, .end = TRIGGER + 100, .cpus = &s->cpu, .n_cpus = 1
-	};
-	s->inc->n_triggers = 1;
 	s->inc->triggers[0] = (struct incident_trigger){
 		.t = { .source = FRBPF_SOURCE_RUNQLAT,
 		       .time = TRIGGER,
@@ -83,17 +59,6 @@ static int setup(void **state)
 		.rule = &s->rule,
 	};
 	*state = s;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct scene *s = *state;
-
-	buf__free(&s->records);
-	task_moves__free(s->res->moves);
-	free(s->inc);
-	free(s);
 	return 0;
 }
 
@@ -136,15 +101,6 @@ static void wake(struct scene *s, uint64_t time)
 	add_sample(s, ID_WAKEUP, time, OTHER, raw, sizeof(raw));
 }
 
-/*
- * Returns the time of the contradiction. The result stays in the incident, as the session's thread
- * leaves it.
- */
-static uint64_t look(struct scene *s)
-{
-	return compare_trigger(s->inc, s->res, &s->session, &s->records);
-}
-
 static void set_source(struct scene *s, enum frbpf_source source)
 {
 	s->inc->triggers[0].t.source = source;
@@ -163,7 +119,7 @@ static void test_true_wait(void **state)
 	subject_out(s, TRIGGER + 10, SLEEPS);
 	subject_in(s, TRIGGER + 20);
 	subject_out(s, TRIGGER + 30, SLEEPS);
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 }
 
 /* Switched out at its beginning, according to all events; woken on its way to sleep. */
@@ -176,7 +132,7 @@ static void test_true_preemption(void **state)
 	wake(s, BEGIN + 50);
 	subject_in(s, TRIGGER - 2);
 	add_switch_sample(s, ID_AGAIN, TRIGGER - 1, OTHER, OTHER + 100, SLEEPS, NUMBER);
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 }
 
 static void test_true_sleep(void **state)
@@ -188,7 +144,7 @@ static void test_true_sleep(void **state)
 		subject_out(s, BEGIN + 5, 2);
 		wake(s, TRIGGER - 50);
 		subject_in(s, TRIGGER - 2);
-		assert_int_equal(look(s), 0);
+		assert_int_equal(compare_trigger(s), 0);
 		buf__free(&s->records);
 	}
 }
@@ -201,7 +157,7 @@ static void test_ran_in_between(void **state)
 	subject_in(s, BEGIN + 100);
 	subject_out(s, BEGIN + 300, PREEMPTED);
 	subject_in(s, TRIGGER - 1);
-	assert_int_equal(look(s), BEGIN + 300);
+	assert_int_equal(compare_trigger(s), BEGIN + 300);
 }
 
 /* The switches to the task were lost as well. */
@@ -213,7 +169,7 @@ static void test_left_twice(void **state)
 	subject_out(s, BEGIN + 5, 2);
 	subject_out(s, BEGIN + 700, SLEEPS);
 	subject_out(s, BEGIN + 900, SLEEPS);
-	assert_int_equal(look(s), BEGIN + 700);
+	assert_int_equal(compare_trigger(s), BEGIN + 700);
 }
 
 static void test_slept_in_between(void **state)
@@ -221,10 +177,11 @@ static void test_slept_in_between(void **state)
 	struct scene *s = *state;
 
 	subject_out(s, BEGIN + 500, SLEEPS);
-	assert_int_equal(look(s), 0); /* older kernels report that state for a task woken by a
+	assert_int_equal(compare_trigger(s),
+			 0); /* older kernels report that state for a task woken by a
 				       * signal */
 	wake(s, BEGIN + 700);
-	assert_int_equal(look(s), BEGIN + 700);
+	assert_int_equal(compare_trigger(s), BEGIN + 700);
 }
 
 /* Nothing is known about these waits. */
@@ -236,15 +193,15 @@ static void test_not_looked_at(void **state)
 	subject_out(s, BEGIN + 300, SLEEPS);
 	subject_out(s, BEGIN + 500, SLEEPS);
 	set_source(s, FRBPF_SOURCE_SYSCALL); /* may run */
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 	set_source(s, FRBPF_SOURCE_OFFCPU);
 	s->inc->triggers[0].t.subject.tid = 0;
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 	s->inc->triggers[0].t.subject.tid = SUBJECT;
 	s->v[0].tp = s->v[1].tp = NULL;
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 	s->v[0].tp = &sched_switch;
-	assert_int_equal(look(s), BEGIN + 300);
+	assert_int_equal(compare_trigger(s), BEGIN + 300);
 }
 
 /* Raw data shorter than its format. */
@@ -256,7 +213,7 @@ static void test_short_raw(void **state)
 	for (int i = 1; i < 4; i++)
 		add_sample(s, ID_SWITCH, BEGIN + i, SUBJECT, raw, sizeof(raw));
 	add_sample(s, ID_CYCLES, BEGIN + 9, SUBJECT, NULL, 0);
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 }
 
 /* Gaps of the window are reported, unless there is a contradiction anyway. */
@@ -267,25 +224,25 @@ static void test_cannot_tell(void **state)
 
 	subject_out(s, BEGIN + 5, PREEMPTED);
 	subject_in(s, TRIGGER - 1);
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 	assert_int_equal(*compared, COMPARED_AGREES);
 	s->cpu.lost = 3;
 	s->cpu.lost_until = BEGIN - 1; /* before it */
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 	assert_int_equal(*compared, COMPARED_AGREES);
 	s->cpu.lost_until = BEGIN + 1;
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 	assert_int_equal(*compared, COMPARED_LOSSES);
 	s->cpu.lost = s->cpu.lost_until = 0;
 	s->res->complete = BEGIN + 1;
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 	assert_int_equal(*compared, COMPARED_SHORT);
 	s->res->complete = 0;
 	s->session.target.kind = RECORD_TASKS;
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 	assert_int_equal(*compared, COMPARED_NOT_RECORDED);
 	subject_out(s, TRIGGER - 1, PREEMPTED);
-	assert_int_equal(look(s), TRIGGER - 1);
+	assert_int_equal(compare_trigger(s), TRIGGER - 1);
 }
 
 /* A trigger that came after the window was gathered, with a wait since @begin. */
@@ -313,7 +270,7 @@ static void test_merged_ran(void **state)
 	subject_out(s, BEGIN + 100, SLEEPS);
 	subject_in(s, BEGIN + 200);
 	subject_out(s, BEGIN + 300, SLEEPS);
-	assert_int_equal(look(s), BEGIN + 300);
+	assert_int_equal(compare_trigger(s), BEGIN + 300);
 	it = merge_trigger(s, FRBPF_SOURCE_OFFCPU, BEGIN, TRIGGER + 5000);
 	assert_int_equal(it->contradicted, BEGIN + 300);
 	it = merge_trigger(s, FRBPF_SOURCE_OFFCPU, BEGIN + 250,
@@ -333,7 +290,7 @@ static void test_merged_slept(void **state)
 
 	subject_out(s, BEGIN + 100, SLEEPS);
 	wake(s, BEGIN + 700);
-	look(s);
+	compare_trigger(s);
 	assert_int_equal(merge_trigger(s, FRBPF_SOURCE_RUNQLAT, BEGIN, TRIGGER + 50)->contradicted,
 			 BEGIN + 700);
 	assert_int_equal(
@@ -342,7 +299,7 @@ static void test_merged_slept(void **state)
 			 0);
 }
 
-#define TEST(name_) cmocka_unit_test_setup_teardown(name_, setup, teardown)
+#define TEST(name_) cmocka_unit_test_setup_teardown(name_, setup, free_scene)
 
 int main(void)
 {

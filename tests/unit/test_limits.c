@@ -23,9 +23,9 @@
 #include <bpf/bpf.h>
 
 #include "common/clock.h"
-#include "detect/tracepoint/tracepoint_bind.h"
 #include "rules/rate.h"
 #include "syscall_fixture.h"
+#include "tracepoint_fixture.h"
 
 #define N	100
 #define HOUR	(3600000 * MS)
@@ -70,11 +70,6 @@ static void calls(struct rule_conf *rules)
 	add_prio(&rules[OF_TASK]);
 }
 
-static int bind_tracepoint(struct ruleset *rs, struct rule_conf *r, struct diags *d)
-{
-	return tracepoint_bind__rule(rs, r, false, d);
-}
-
 static void hits(struct rule_conf *rules)
 {
 	static struct ruleset *rs; /* owns what the rules point to */
@@ -85,7 +80,7 @@ static void hits(struct rule_conf *rules)
 		 "[rule-a]\nwhen = raw_syscalls:sys_enter\nif = id == %d\n"
 		 "[rule-b]\nwhen = raw_syscalls:sys_enter\nif = id == %d && prio < 140\n",
 		 RARE_CALL, RARE_CALL);
-	rs = parse_rules_text(text, bind_tracepoint, NULL, 0);
+	rs = parse_tracepoint_rules(text);
 	assert_int_equal(rs->n_rules, RULES);
 	memcpy(rules, rs->rules, RULES * sizeof(*rules));
 }
@@ -214,7 +209,7 @@ static void test_mixed_conditions(void **state)
 			 "dump = none\ncooldown = 0\n",
 			 i, cases[i].condition);
 		name_call(text);
-		rs = parse_rules_text(text, bind_tracepoint, NULL, 0);
+		rs = parse_tracepoint_rules(text);
 		assert_int_equal(rs->n_rules, 1);
 		update(d, rs->rules, 1, &slot);
 		assert_int_equal(await(spawn(make_rare_calls, NULL, N)), 0);
@@ -385,7 +380,7 @@ static void test_other_subject(void **state)
 	snprintf(text, sizeof(text),
 		 "[rule-a]\nwhen = signal:signal_generate\nif = sig == %d\ncooldown = 1h\n",
 		 RARE_SIGNAL);
-	rs = parse_rules_text(text, bind_tracepoint, NULL, 0);
+	rs = parse_tracepoint_rules(text);
 	d = open_detectors();
 	update(d, rs->rules, 1, &slot);
 	for (int i = 0; i < n; i++)

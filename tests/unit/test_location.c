@@ -22,6 +22,7 @@
 #include "common/cleanup.h"
 #include "daemon/location.h"
 #include "dump/base/base_dir.h"
+#include "temp_tree.h"
 
 #define NOTE	 LOCATION_RUN_DIR "/base"
 #define PERF_ETC "/etc/perfconfig"
@@ -46,15 +47,6 @@ static const char *in_dir(const char *name)
 	turn = !turn;
 	snprintf(path[turn], sizeof(path[turn]), "%s/%s", dir, name);
 	return path[turn];
-}
-
-static void write_text_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-	close(fd);
 }
 
 static int set_up_home(void **state)

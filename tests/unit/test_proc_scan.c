@@ -20,6 +20,7 @@
 #include "sideband/cgroup_scan.h"
 #include "sideband/kernel_modules.h"
 #include "sideband/proc_scan.h"
+#include "temp_tree.h"
 
 /* "comm/tid " and "start-end pgoff name\n" of a process, from the model. */
 static char *shown(const struct task_model *m, uint32_t pid, const uint32_t *tids, size_t n)
@@ -185,15 +186,6 @@ static void test_namespaces(void **state)
 	assert_true(found);
 	buf__free(&out);
 	task_model__free(m);
-}
-
-static void write_text_file(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "we");
-
-	assert_non_null(f);
-	assert_true(fputs(text, f) >= 0);
-	assert_int_equal(fclose(f), 0);
 }
 
 /*

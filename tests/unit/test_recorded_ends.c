@@ -47,56 +47,22 @@ static struct {
 };
 enum { ENTER, EXIT, ENTER_FSYNC, EXIT_FSYNC, ISSUE, COMPLETE, SOCK, START, END, N_KINDS };
 
-struct scene {
-	struct tracepoint tps[N_KINDS];
-	struct event v[N_KINDS];
-	struct event_list events;
-	struct session session;
-	uint64_t ids[N_KINDS];
-	struct rule_conf rule;
-	struct incident *inc;
-	struct dump_result *res;
-	struct dump_cpu cpu;
-	struct buf records;
-};
+static struct tracepoint tps[N_KINDS];
 
 static int setup(void **state)
 {
-	struct scene *s = calloc(1, sizeof(*s));
+	struct scene *s = new_scene(N_KINDS, TRIGGER + MS);
 
-	assert_non_null(s);
 	for (size_t i = 0; i < N_KINDS; i++) {
-		s->tps[i] = (struct tracepoint){ .system = (char *)kinds[i].system,
-						 .name = (char *)kinds[i].name,
-						 .format = (char *)kinds[i].format,
-						 .format_len = strlen(kinds[i].format) };
+		tps[i] = (struct tracepoint){ .system = (char *)kinds[i].system,
+					      .name = (char *)kinds[i].name,
+					      .format = (char *)kinds[i].format,
+					      .format_len = strlen(kinds[i].format) };
 		s->v[i] = (struct event){ .attr = { .sample_type = TYPE, .sample_period = 1 },
-					  .tp = &s->tps[i] };
+					  .tp = &tps[i] };
 		s->ids[i] = 100 - i;
 	}
-	s->events = (struct event_list){ s->v, N_KINDS, 0 };
-	s->session = (struct session){
-		.events = &s->events, .n_cpus = 1, .n_id_cpus = 1, .n_targets = 1, .ids = s->ids
-	};
-	s->inc = calloc(1, sizeof(*s->inc));
-	assert_non_null(s->inc);
-	s->res = &s->inc->results[0];
-	*s->res = (struct dump_result){
-		.session = &s->session, .end = TRIGGER + MS, .cpus = &s->cpu, .n_cpus = 1
-	};
-	s->inc->n_triggers = 1;
 	*state = s;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct scene *s = *state;
-
-	buf__free(&s->records);
-	task_moves__free(s->res->moves);
-	free(s->inc);
-	free(s);
 	return 0;
 }
 
@@ -131,11 +97,6 @@ static void add_sample(struct scene *s, int kind, uint64_t time, uint32_t tid, i
 	assert_int_equal(record__add_sample(&s->records, &r), 0);
 }
 
-static uint64_t look(struct scene *s)
-{
-	return compare_trigger(s->inc, s->res, &s->session, &s->records);
-}
-
 static void call(struct scene *s, int enter, uint64_t begin, uint64_t end, int64_t ret)
 {
 	if (begin)
@@ -156,7 +117,7 @@ static void test_true_call(void **state)
 		call(s, ENTER, TRIGGER + 20, TRIGGER + 30, 0);
 		add_sample(s, ENTER, LATE, OTHER, 0, 1);
 		add_sample(s, EXIT, LATE + 1, OTHER, 0, 1);
-		assert_int_equal(look(s), 0);
+		assert_int_equal(compare_trigger(s), 0);
 		assert_int_equal(it->compared, COMPARED_AGREES);
 		buf__free(&s->records);
 	}
@@ -169,12 +130,12 @@ static void test_call_ended_in_between(void **state)
 	trigger_of(s, FRBPF_SOURCE_SYSCALL);
 	call(s, ENTER, BEGIN, LATE, 0);
 	call(s, ENTER, LATE + 5, TRIGGER, 0);
-	assert_int_equal(look(s), LATE + 5);
+	assert_int_equal(compare_trigger(s), LATE + 5);
 	buf__free(&s->records);
 	call(s, ENTER_FSYNC, 0, LATE, 0); /* of the calls of that name only */
 	call(s, ENTER_FSYNC, 0, LATE + 5, 0);
 	s->v[ENTER].tp = s->v[EXIT].tp = NULL;
-	assert_int_equal(look(s), LATE + 5);
+	assert_int_equal(compare_trigger(s), LATE + 5);
 }
 
 /* Calls of a signal handler are within a call that is restarted after it. */
@@ -186,7 +147,7 @@ static void test_restarted_call(void **state)
 	call(s, ENTER, BEGIN, LATE, -ERESTARTSYS);
 	call(s, ENTER, LATE + 1, LATE + 2, 5);
 	call(s, ENTER, LATE + 3, TRIGGER, 0);
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 	assert_int_equal(it->compared, COMPARED_AGREES);
 }
 
@@ -196,10 +157,10 @@ static void test_call_began_later(void **state)
 	struct incident_trigger *it = trigger_of(s, FRBPF_SOURCE_SYSCALL);
 
 	call(s, ENTER, LATE, TRIGGER, 0);
-	assert_int_equal(look(s), LATE);
+	assert_int_equal(compare_trigger(s), LATE);
 	buf__free(&s->records);
 	call(s, ENTER, BEGIN + 5 * MS, TRIGGER, 0); /* an interrupt came between the two clocks */
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 	assert_int_equal(it->compared, COMPARED_AGREES);
 }
 
@@ -213,30 +174,30 @@ static void test_not_proven(void **state)
 	call(s, ENTER, LATE + 2, TRIGGER, 0);
 	s->cpu.lost = 1;
 	s->cpu.lost_until = LATE;
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 	assert_int_equal(it->compared, COMPARED_LOSSES);
 	s->cpu.lost = s->cpu.lost_until = 0;
 	s->res->complete = BEGIN - MS;
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 	assert_int_equal(it->compared, COMPARED_SHORT);
 	s->res->complete = 0;
 	s->res->end = TRIGGER - 1;
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 	assert_int_equal(it->compared, COMPARED_TOO_LATE);
 	s->res->end = TRIGGER + MS;
 	s->session.target.kind = RECORD_TASKS;
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 	assert_int_equal(it->compared, COMPARED_NOT_RECORDED);
 	s->session.target.kind = RECORD_ALL;
 	for (int i = 0; i < 4; i++)
 		s->v[i].filter = (char *)"id == 3";
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 	assert_int_equal(it->compared, COMPARED_NOT_RECORDED);
 	for (int i = 0; i < 4; i++)
 		s->v[i].filter = NULL;
-	assert_int_not_equal(look(s), 0);
+	assert_int_not_equal(compare_trigger(s), 0);
 	buf__free(&s->records);
-	assert_int_equal(look(s), 0); /* others may have kept its events from perf */
+	assert_int_equal(compare_trigger(s), 0); /* others may have kept its events from perf */
 	assert_int_equal(it->compared, COMPARED_NOT_FOUND);
 }
 
@@ -258,15 +219,15 @@ static void test_block_request(void **state)
 	add_sample(s, ISSUE, LATE, OTHER, DEV, SECTOR + 8);
 	add_sample(s, ISSUE, LATE, OTHER, DEV + 1, SECTOR);
 	request(s, BEGIN + 20, TRIGGER + 20);
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 	assert_int_equal(it->compared, COMPARED_AGREES);
 	request(s, LATE, LATE + MS); /* of the same sector, at the same time */
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 	buf__free(&s->records);
 	request(s, LATE, TRIGGER + 20);
-	assert_int_equal(look(s), LATE);
+	assert_int_equal(compare_trigger(s), LATE);
 	request(s, LATE + MS, LATE + 2 * MS);
-	assert_int_equal(look(s), 0); /* the two cannot be told apart */
+	assert_int_equal(compare_trigger(s), 0); /* the two cannot be told apart */
 	assert_int_equal(it->compared, COMPARED_NOT_FOUND);
 }
 
@@ -285,16 +246,16 @@ static void test_span(void **state)
 	add_sample(s, START, LATE, OTHER, 6, 0);
 	add_sample(s, END, TRIGGER - 3, OTHER, 6, 0);
 	add_sample(s, END, TRIGGER + 2, SUBJECT, 5, 0);
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 	assert_int_equal(it->compared, COMPARED_AGREES);
 	buf__free(&s->records);
 	add_sample(s, START, BEGIN, OTHER, 6, 0);
 	add_sample(s, START, LATE, OTHER, 5, 0);
 	add_sample(s, END, TRIGGER + 2, SUBJECT, 5, 0);
-	assert_int_equal(look(s), LATE);
+	assert_int_equal(compare_trigger(s), LATE);
 	buf__free(&s->records);
 	add_sample(s, START, LATE, OTHER, 5, 0);
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 	assert_int_equal(it->compared, COMPARED_NOT_FOUND);
 	free(s->rule.when.target);
 }
@@ -307,13 +268,13 @@ static void test_hit(void **state)
 	s->rule.when.target = (char *)"my:start";
 	it->t.value = 0;
 	add_sample(s, START, TRIGGER + 200, SUBJECT, 0, 0);
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 	assert_int_equal(it->compared, COMPARED_AGREES);
 	it->t.current.tid = OTHER;
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 	assert_int_equal(it->compared, COMPARED_NOT_FOUND);
 	s->rule.when.target = (char *)"my:other";
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 	assert_int_equal(it->compared, COMPARED_NOT_RECORDED);
 }
 
@@ -337,15 +298,15 @@ static void test_born_in_between(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		trigger_of(s, sources[i]);
 		add_fork(s, BEGIN);
-		assert_int_equal(look(s), 0);
+		assert_int_equal(compare_trigger(s), 0);
 		add_fork(s, LATE);
-		assert_int_equal(look(s), LATE);
+		assert_int_equal(compare_trigger(s), LATE);
 		buf__free(&s->records);
 	}
 	/* its issuer may have ended, and its number been reused */
 	trigger_of(s, FRBPF_SOURCE_BLKIO);
 	add_fork(s, LATE);
-	assert_int_equal(look(s), 0);
+	assert_int_equal(compare_trigger(s), 0);
 }
 
 static void test_merged(void **state)
@@ -359,7 +320,7 @@ static void test_merged(void **state)
 	assert_int_equal(s->inc->merged[0].contradicted, 0);
 }
 
-#define TEST(name_) cmocka_unit_test_setup_teardown(name_, setup, teardown)
+#define TEST(name_) cmocka_unit_test_setup_teardown(name_, setup, free_scene)
 
 int main(void)
 {

@@ -21,42 +21,11 @@
 #include "dump/base/removal_log.h"
 #include "dump/base/recovery.h"
 #include "perfdata/marker.h"
-#include "temp_tree.h"
+#include "place_fixture.h"
 #include "writer_fixture.h"
 
 #define NAME  "2026112100000001"
 #define OTHER "2026112100000002"
-
-struct place {
-	char dir[64];
-	struct base_dir b;
-	struct recovery_report done;
-};
-
-static int set_up_place(void **state)
-{
-	struct place *p = calloc(1, sizeof(*p));
-	struct err err;
-
-	if (!p)
-		return -1;
-	strcpy(p->dir, "/tmp/frbpf-recover-XXXXXX");
-	if (!mkdtemp(p->dir) || base_dir__open(&p->b, p->dir, &err) ||
-	    mkdirat(p->b.fd, "session-a", 0700) || mkdirat(p->b.fd, "session-b", 0700))
-		return -1;
-	*state = p;
-	return 0;
-}
-
-static int tear_down_place(void **state)
-{
-	struct place *p = *state;
-
-	base_dir__close(&p->b, false);
-	remove_temp_tree(p->dir);
-	free(p);
-	return 0;
-}
 
 static void put(const struct place *p, const char *file, const char *text)
 {
@@ -65,11 +34,6 @@ static void put(const struct place *p, const char *file, const char *text)
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	close(fd);
-}
-
-static bool has_file(const struct place *p, const char *file)
-{
-	return faccessat(p->b.fd, file, F_OK, 0) == 0;
 }
 
 static void draft(struct place *p, const char *name)
@@ -93,10 +57,10 @@ static json_t *manifest(const struct place *p)
 
 static void recover(struct place *p, struct recovery_report want)
 {
-	struct recovery_report again;
+	struct recovery_report done, again;
 
-	assert_int_equal(recovery__run(&p->b, &p->done), 0);
-	assert_memory_equal(&p->done, &want, sizeof(want));
+	assert_int_equal(recovery__run(&p->b, &done), 0);
+	assert_memory_equal(&done, &want, sizeof(want));
 	assert_false(has_file(p, "incidents/.draft-" NAME ".json"));
 	assert_false(has_file(p, "incidents/.gone-" NAME ".json"));
 	assert_int_equal(recovery__run(&p->b, &again), 0); /* nothing is left to do */

@@ -21,46 +21,12 @@
 #include "dump/base/disk_room.h"
 #include "dump/base/retention.h"
 #include "rules/units.h"
-#include "temp_tree.h"
+#include "place_fixture.h"
 
 #define DAY (86400 * NSEC_PER_SEC)
 #define NOW (20000 * DAY)
 
-struct place {
-	char dir[64];
-	struct base_dir b;
-	struct err err;
-	struct retention_report report;
-};
-
-static int set_up_place(void **state)
-{
-	struct place *p = calloc(1, sizeof(*p));
-	char sub[128];
-
-	if (!p)
-		return -1;
-	strcpy(p->dir, "/tmp/frbpf-keep-XXXXXX");
-	if (!mkdtemp(p->dir) || base_dir__open(&p->b, p->dir, &p->err))
-		return -1;
-	for (int i = 0; i < 2; i++) {
-		snprintf(sub, sizeof(sub), "%s/session-%c", p->dir, 'a' + i);
-		if (mkdir(sub, 0700))
-			return -1;
-	}
-	*state = p;
-	return 0;
-}
-
-static int tear_down_place(void **state)
-{
-	struct place *p = *state;
-
-	base_dir__close(&p->b, false);
-	remove_temp_tree(p->dir);
-	free(p);
-	return 0;
-}
+static struct retention_report report; /* of the last round */
 
 static void put(const struct place *p, const char *file, size_t bytes, uint64_t time)
 {
@@ -83,7 +49,7 @@ static const char *path_of(const char *form, int i, char ret[static 128])
 	return ret;
 }
 
-static bool has_file(const struct place *p, const char *form, int i)
+static bool has_part(const struct place *p, const char *form, int i)
 {
 	char file[128];
 
@@ -110,16 +76,16 @@ static unsigned int kept(const struct place *p)
 	unsigned int bits = 0;
 
 	for (int i = 0; i < 10; i++) {
-		assert_int_equal(has_file(p, MANIFEST, i), has_file(p, DUMP_A, i));
-		assert_int_equal(has_file(p, MANIFEST, i), has_file(p, DUMP_B, i));
-		bits |= (unsigned int)has_file(p, MANIFEST, i) << i;
+		assert_int_equal(has_part(p, MANIFEST, i), has_part(p, DUMP_A, i));
+		assert_int_equal(has_part(p, MANIFEST, i), has_part(p, DUMP_B, i));
+		bits |= (unsigned int)has_part(p, MANIFEST, i) << i;
 	}
 	return bits;
 }
 
 static unsigned int apply(struct place *p, struct retention_limits l)
 {
-	assert_int_equal(retention__apply(&p->b, &l, NOW, NULL, 0, &p->report), 0);
+	assert_int_equal(retention__apply(&p->b, &l, NOW, NULL, 0, &report), 0);
 	return kept(p);
 }
 
@@ -131,10 +97,10 @@ static void test_no_limits(void **state)
 	for (int i = 0; i < 5; i++)
 		put_incident(p, i);
 	assert_int_equal(apply(p, (struct retention_limits){ 0 }), 0x1f);
-	assert_int_equal(p->report.incidents, 5);
-	assert_int_equal(p->report.bytes, 5 * 2100);
-	assert_int_equal(p->report.removed_incidents, 0);
-	assert_int_equal(p->report.next, 0);
+	assert_int_equal(report.incidents, 5);
+	assert_int_equal(report.bytes, 5 * 2100);
+	assert_int_equal(report.removed_incidents, 0);
+	assert_int_equal(report.next, 0);
 }
 
 static void test_limits(void **state)
@@ -145,13 +111,13 @@ static void test_limits(void **state)
 		put_incident(p, i);
 	/* here names rise with age: the time decides */
 	assert_int_equal(apply(p, (struct retention_limits){ .max_incidents = 6 }), 0x3f);
-	assert_int_equal(p->report.removed_incidents, 2);
-	assert_int_equal(p->report.removed_bytes, 2 * 2100);
+	assert_int_equal(report.removed_incidents, 2);
+	assert_int_equal(report.removed_bytes, 2 * 2100);
 	assert_int_equal(apply(p, (struct retention_limits){ .max_size = 5 * 2100 }), 0x1f);
 	assert_int_equal(apply(p, (struct retention_limits){ .max_size = 5 * 2100 - 1 }), 0xf);
 	assert_int_equal(apply(p, (struct retention_limits){ .max_age = 2 * DAY + DAY / 2 }), 0x7);
-	assert_true(p->report.next > DAY / 4 && p->report.next <= DAY / 2);
-	assert_int_equal(p->report.bytes, 3 * 2100);
+	assert_true(report.next > DAY / 4 && report.next <= DAY / 2);
+	assert_int_equal(report.bytes, 3 * 2100);
 	/* the newest stays, however large */
 	assert_int_equal(apply(p, (struct retention_limits){ .max_size = 1 }), 1);
 }
@@ -163,7 +129,7 @@ static void test_old_ones_go_all(void **state)
 	put_incident(p, 3);
 	put_incident(p, 4);
 	assert_int_equal(apply(p, (struct retention_limits){ .max_age = DAY }), 0);
-	assert_int_equal(p->report.incidents, 0);
+	assert_int_equal(report.incidents, 0);
 }
 
 static void test_busy(void **state)
@@ -174,12 +140,12 @@ static void test_busy(void **state)
 
 	for (int i = 0; i < 4; i++)
 		put_incident(p, i);
-	assert_int_equal(retention__apply(&p->b, &l, NOW, busy, 1, &p->report), 0);
+	assert_int_equal(retention__apply(&p->b, &l, NOW, busy, 1, &report), 0);
 	assert_int_equal(kept(p), 0xb);
-	assert_true(p->report.waiting);
-	assert_int_equal(p->report.incidents, 3);
+	assert_true(report.waiting);
+	assert_int_equal(report.incidents, 3);
 	assert_int_equal(apply(p, l), 0x3);
-	assert_false(p->report.waiting);
+	assert_false(report.waiting);
 }
 
 /* Being written, not ours, or only similar. */
@@ -201,11 +167,11 @@ static void test_others_are_left_alone(void **state)
 	assert_int_equal(retention__apply(&p->b,
 					  &(struct retention_limits){ .max_incidents = 1,
 								      .max_age = DAY / 2 },
-					  NOW, NULL, 0, &p->report),
+					  NOW, NULL, 0, &report),
 			 0);
 	/* incidents being written, or cut off, count as well */
-	assert_int_equal(p->report.bytes, 2100 + 5000 + 5000);
-	assert_false(has_file(p, MANIFEST, 1) || has_file(p, DUMP_A, 1) || has_file(p, DUMP_B, 1));
+	assert_int_equal(report.bytes, 2100 + 5000 + 5000);
+	assert_false(has_part(p, MANIFEST, 1) || has_part(p, DUMP_A, 1) || has_part(p, DUMP_B, 1));
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		assert_int_equal(faccessat(p->b.fd, files[i], F_OK, 0), 0);
 }
@@ -309,9 +275,9 @@ static void test_other_names(void **state)
 	put(p, "session-a/my.file.2026112100000002", 1000, NOW - 2 * DAY);
 	put_incident(p, 0);
 	assert_int_equal(retention__apply(&p->b, &(struct retention_limits){ .max_age = DAY }, NOW,
-					  NULL, 0, &p->report),
+					  NULL, 0, &report),
 			 0);
-	assert_int_equal(p->report.removed_bytes, 1100);
+	assert_int_equal(report.removed_bytes, 1100);
 	assert_int_equal(faccessat(p->b.fd, "session-a/my.file.2026112100000002", F_OK, 0), -1);
 	assert_int_equal(kept(p), 1);
 }
@@ -344,10 +310,10 @@ static void test_empty_ones_go_first(void **state)
 	for (int i = 0; i < 5; i++)
 		put_told(p, i, "spike", "web", i >= 3, NOW);
 	assert_int_equal(retention__apply(&p->b, &(struct retention_limits){ .max_incidents = 2 },
-					  NOW, NULL, 0, &p->report),
+					  NOW, NULL, 0, &report),
 			 0);
-	assert_true(has_file(p, MANIFEST, 3) && has_file(p, MANIFEST, 4));
-	assert_int_equal(p->report.incidents, 2);
+	assert_true(has_part(p, MANIFEST, 3) && has_part(p, MANIFEST, 4));
+	assert_int_equal(report.incidents, 2);
 }
 
 static void test_wall_clock_that_jumps(void **state)
@@ -358,7 +324,7 @@ static void test_wall_clock_that_jumps(void **state)
 	put_told(p, 1, "a", "", true, NOW + 100 * DAY); /* written while the clock was wrong */
 	put_told(p, 2, "b", "", true, NOW - 100 * DAY);
 	put_told(p, 5, "c", "", true, NOW + 100 * DAY);
-	assert_int_equal(retention__apply(&p->b, &l, NOW + 50 * DAY, NULL, 0, &p->report), 0);
+	assert_int_equal(retention__apply(&p->b, &l, NOW + 50 * DAY, NULL, 0, &report), 0);
 	assert_int_equal(kept(p), 1 << 1 | 1 << 2);
 }
 
@@ -446,8 +412,8 @@ static void test_removal_that_was_cut_off(void **state)
 			 0);
 	assert_int_equal(unlinkat(p->b.fd, "session-a/perf.data.2026112100000001", 0), 0);
 	assert_int_equal(apply(p, (struct retention_limits){ 0 }), 1);
-	assert_int_equal(p->report.incidents, 1);
-	assert_int_equal(p->report.bytes, 2100);
+	assert_int_equal(report.incidents, 1);
+	assert_int_equal(report.bytes, 2100);
 	assert_int_not_equal(faccessat(p->b.fd, "incidents/.gone-2026112100000001.json", F_OK, 0),
 			     0);
 }
