@@ -35,7 +35,8 @@ fuzz() { # SECONDS BIN
 	# libFuzzer ends after more whole seconds than given. The margin is for the input that runs then.
 	local options=()
 	[[ ! -e $dict ]] || options=("-dict=$dict")
-	timeout -k 10 $(($1 + 60)) "$2" "${options[@]}" -max_total_time=$(($1 > 1 ? $1 - 1 : 1)) -timeout=10 -rss_limit_mb=2048 \
+	timeout -k 10 $(($1 + 60)) "$2" "${options[@]}" -max_total_time=$(($1 > 1 ? $1 - 1 : 1)) -timeout=10 \
+		-rss_limit_mb=2048 \
 		-artifact_prefix="$crashes/$name-" "$corpus_root/$name" >"$log" 2>&1
 	status=$?
 	if ((status == 0)); then

@@ -6,10 +6,10 @@
 # gdb, perf and grep find one function. One of bpf/ has the name of one of user/ only if both are the same thing: see
 # `both`.
 #
-# A static function of a test has no name of a function of user/ or bpf/, static or not: the test is linked to user/, and
-# frbpf shows the workloads. It, too, has a word that says something. But one such word is enough, and two tests may have
-# helpers of the same name: each is a program of its own. `setup` or `spawn` reads better there than the same with the
-# test's name in front.
+# A static function of a test has no name of a function of user/ or bpf/, static or not: the test is linked to user/,
+# and frbpf shows the workloads. It, too, has a word that says something. But one such word is enough, and two tests may
+# have helpers of the same name: each is a program of its own. `setup` or `spawn` reads better there than the same with
+# the test's name in front.
 #
 #	scripts/names.sh [DIRECTORY]	that has user/ and bpf/, and maybe tests/; the default is this tree
 set -u

@@ -160,7 +160,8 @@ start() { # COMMAND...: a process group of its own, which ends by itself if we a
 start_load() {
 	mkdir "$tmp/load"
 	start "$workloads/fork_storm" 200 $((end - SECONDS + 30)) /bin/true
-	start sh -c "while :; do dd if=/dev/zero of='$tmp/load/disk' bs=256K count=64 conv=fsync; rm '$tmp/load/disk'; sleep 0.2; done"
+	start sh -c "while :; do dd if=/dev/zero of='$tmp/load/disk' bs=256K count=64 conv=fsync
+		rm '$tmp/load/disk'; sleep 0.2; done"
 	if command -v stress-ng >/dev/null; then
 		start stress-ng --cpu 1 --fork 1 --pipe 1 --sem 1 --temp-path "$tmp/load"
 	else
@@ -256,7 +257,8 @@ is_hidden() { # KIND FILE TID FROM TO
 	[[ -e $2 ]] || return
 	start=$(frbpf show --json "${2##*.}" | jq -r '.sessions[] | select(.name == "sched") | .window.start.monotonic_ns')
 	[[ $start ]] && ((start < $4)) || return
-	timeout 60 perf script --ns -F tid,time,event,trace -i "$2" 2>/dev/null | awk -v kind="$1" -v tid="$3" -v from="$4" -v to="$5" '
+	timeout 60 perf script --ns -F tid,time,event,trace -i "$2" 2>/dev/null |
+		awk -v kind="$1" -v tid="$3" -v from="$4" -v to="$5" '
 		{ t = $2; sub(/:$/, "", t); split(t, s, "."); now = s[1] * 1e9 + s[2] }
 		now < from || now > to + 1e6 {next}
 		$0 ~ "==> .*(next_pid=|:)" tid "( |$)" {ends = 1}

@@ -84,8 +84,10 @@ check_recorded() { # NUMBER
 	done
 	((${#incidents[@]} == $1)) || fail "${#incidents[@]} incidents instead of $1"
 	manifest=${incidents[-1]}
-	of_cpu=$(jq -c '.sessions[0].cpus[] | select(.cpu == 1) | [.records, .absent_ns // 0, .incomplete // false]' "$manifest")
-	echo "# incident $1: suspends $(jq -c '[.suspended[]?.length_ns]' "$manifest"), CPU 1: records, absent ns, incomplete: $of_cpu"
+	of_cpu=$(jq -c '.sessions[0].cpus[] | select(.cpu == 1) |
+		[.records, .absent_ns // 0, .incomplete // false]' "$manifest")
+	echo "# incident $1: suspends $(jq -c '[.suspended[]?.length_ns]' "$manifest")," \
+		"CPU 1: records, absent ns, incomplete: $of_cpu"
 	jq -e '.triggers[0].cpu == 1 and any(.sessions[0].cpus[]; .cpu == 1 and .records > 0)' "$manifest" >/dev/null ||
 		fail "CPU 1 is not recorded: $manifest"
 	if (($1 > 1)); then

@@ -33,9 +33,10 @@ cache=$tree/.output/vm
 
 # Tests that depend on the kernel: all other unit tests only use files and buffers.
 KERNEL_TESTS=(test_detectors test_conditions test_rates test_syscall test_waits test_engine test_scope
-	test_blkio test_irq test_reclaim test_connect test_btf_path test_tracepoint test_event_fields test_span test_user_probes test_usdt test_limits
-	test_inject test_sideband test_sideband_bpf test_proc_scan test_event_list test_location test_learners test_shares test_together
-	test_pending test_pending_cases test_followed test_ended_cases test_absent test_probe_spans test_call_peer test_lost_events test_feed test_rule_trial)
+	test_blkio test_irq test_reclaim test_connect test_btf_path test_tracepoint test_event_fields test_span
+	test_user_probes test_usdt test_limits test_inject test_sideband test_sideband_bpf test_proc_scan test_event_list
+	test_location test_learners test_shares test_together test_pending test_pending_cases test_followed test_ended_cases
+	test_absent test_probe_spans test_call_peer test_lost_events test_feed test_rule_trial)
 MODULES=(virtio_pci 9pnet_virtio 9p) # for the root file system
 
 fail() { # MESSAGE...

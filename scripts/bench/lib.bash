@@ -91,10 +91,10 @@ median() { # of standard input
 	sort -g | awk '{v[NR] = $1} END {if (NR) print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2}'
 }
 
-# table TITLE REFERENCE [p99|best]: a line per row, in the order of the first values. The spread is that of the middle 80 %
-# of the values; the ratio is the median against that of REFERENCE. With p99 or best (the least of all): that too, and
-# the ratio is of these. Best is for times that others on the machine can only lengthen. BENCH_ROWS: a file that gets
-# the rows as JSON, one a line, too.
+# table TITLE REFERENCE [p99|best]: a line per row, in the order of the first values. The spread is that of the middle
+# 80 % of the values; the ratio is the median against that of REFERENCE. With p99 or best (the least of all): that too,
+# and the ratio is of these. Best is for times that others on the machine can only lengthen. BENCH_ROWS: a file that
+# gets the rows as JSON, one a line, too.
 table() {
 	local title=$1 reference=$2 tail=${3-}
 	[[ -s $tmp/values ]] || fail "$title: nothing was measured"

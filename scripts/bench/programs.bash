@@ -24,9 +24,9 @@ our_programs() {
 		awk 'FILENAME != "-" {ours[$1]; next} $1 in ours' "$tmp/ours" -
 }
 
-# measure ROW WORKLOAD...: the run time of all our programs together, divided by the number of events. That number is the
-# runs of the program that runs most often. There are fewer wake-ups than switches, so these are switches; there are as
-# many entries as exits, so these are calls.
+# measure ROW WORKLOAD...: the run time of all our programs together, divided by the number of events. That number is
+# the runs of the program that runs most often. There are fewer wake-ups than switches, so these are switches; there are
+# as many entries as exits, so these are calls.
 measure() {
 	local row=$1
 	shift

@@ -12,8 +12,8 @@ build_verdicts() {
 		-o "$tmp/verdicts" || fail "verdicts.c cannot be built"
 }
 
-# note_rates TITLE FILE: how many comparisons there are, and the shares of their verdicts in percent. Of `regressed` also the
-# interval that holds the true share 95 times in 100 (Wilson).
+# note_rates TITLE FILE: how many comparisons there are, and the shares of their verdicts in percent. Of `regressed`
+# also the interval that holds the true share 95 times in 100 (Wilson).
 note_rates() {
 	awk -v title="$1" '
 		function wilson(k, n, sign,   p, z) {

@@ -38,6 +38,7 @@ why_daemon_stop() {
 
 # json_right TABLE ROW RUNS RIGHT: a row of the file $BENCH_ROWS, see lib.bash; the ratio is the share of right answers
 json_right() {
-	[[ ! ${BENCH_ROWS-} ]] || jq -nc --arg bench "${0##*/}" --arg table "$1" --arg row "$2" --argjson n "$3" --argjson right "$4" \
+	[[ ! ${BENCH_ROWS-} ]] || jq -nc --arg bench "${0##*/}" --arg table "$1" --arg row "$2" \
+		--argjson n "$3" --argjson right "$4" \
 		'{$bench, $table, $row, $n, figure: "right", value: $right, reference: null, ratio: ($right / $n)}' >>"$BENCH_ROWS"
 }

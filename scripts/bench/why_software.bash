@@ -4,9 +4,9 @@
 #
 # The incidents of why_software: how each is set up and run, and what is known about it.
 #
-# Each case has NAME_begin, once, which returns 1 with $why_not where it cannot be; and NAME_run: prints who did it, and on
-# the last line the thread that waited. $rule fires on it. Patterns: $cause of the kind of cause, and $function of a name that
-# who did it must have; empty: none.
+# Each case has NAME_begin, once, which returns 1 with $why_not where it cannot be; and NAME_run: prints who did it, and
+# on the last line the thread that waited. $rule fires on it. Patterns: $cause of the kind of cause, and $function of a
+# name that who did it must have; empty: none.
 
 # on_slow_disk MS PREPARE COMMAND: in the background
 on_slow_disk() {
@@ -63,7 +63,8 @@ redis-aof_begin() {
 	cause='device|own-timer' rule='when = syscall:recvfrom > 40ms
 		if = process == "client" || process == "redis-server"' function='flushAppendOnlyFile'
 	# shellcheck disable=SC2016 # of the inner shells
-	on_slow_disk 30 'findmnt -no SOURCE "$DISK" >'"$tmp/redis-aof.disk" 'exec redis-server --port 47112 --save "" --dir "$DISK" --appendonly yes \
+	on_slow_disk 30 'findmnt -no SOURCE "$DISK" >'"$tmp/redis-aof.disk" \
+		'exec redis-server --port 47112 --save "" --dir "$DISK" --appendonly yes \
 		--appendfsync always --pidfile '"$tmp/redis-aof.pid" || return
 	wait_for redis-cli -p 47112 ping
 }
@@ -135,7 +136,8 @@ container_begin() {
 		group_limit cpu.max "10000 100000" && group_limit cpu.weight 10000 || return
 	fi
 	# a quota is one of the fair class
-	service_start "$tmp/container" background_in_group nice -n -20 unshare --pid --mount --uts --ipc --fork --kill-child --mount-proc
+	service_start "$tmp/container" background_in_group nice -n -20 \
+		unshare --pid --mount --uts --ipc --fork --kill-child --mount-proc
 	container_pid=${children[-1]}
 }
 

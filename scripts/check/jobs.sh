@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154,SC2030,SC2031 # tmp: of scripts/check.sh; each lane has its own lanes
 #
-# Jobs of scripts/check.sh: commands with a limit of time, several at once. A job has a name, and the directory $tmp/NAME
-# with its output ("out"), the time taken ("us") and, when it is over, its exit status ("status").
+# Jobs of scripts/check.sh: commands with a limit of time, several at once. A job has a name, and the directory
+# $tmp/NAME with its output ("out"), the time taken ("us") and, when it is over, its exit status ("status").
 
 out=$tmp/out # what the command that runs has said
 child=

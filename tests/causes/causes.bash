@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# What tests/e2e/why*.bats and scripts/bench/why share: causes of cause.c, recorded by perf, and what frbpf says of them.
-# $FRBPF and $WORKLOADS are set, and no CPU is idle: on some virtual machines perf writes no record of what happens there.
+# What tests/e2e/why*.bats and scripts/bench/why share: causes of cause.c, recorded by perf, and what frbpf says of
+# them. $FRBPF and $WORKLOADS are set, and no CPU is idle: on some virtual machines perf writes no record of what
+# happens there.
 
 # set_weight DIRECTORY WEIGHT SHARES: the latter are those of version 1
 set_weight() {
 	{ echo "$2" >"$1/cpu.weight" || echo "$3" >"$1/cpu.shares"; } 2>/dev/null
 }
 
-# Cgroups, if they can be had, that come before everything else. $quota_group has a CPU quota; $weight_group has two children
-# of different weight, heavy and light.
+# Cgroups, if they can be had, that come before everything else. $quota_group has a CPU quota; $weight_group has two
+# children of different weight, heavy and light.
 make_cpu_groups() {
 	quota_group= weight_group=
 	local root=/sys/fs/cgroup
@@ -18,7 +19,8 @@ make_cpu_groups() {
 	mkdir "$root/frbpf-cause-$$" 2>/dev/null || return 0
 	quota_group=$root/frbpf-cause-$$ weight_group=$root/frbpf-weight-$$
 	set_weight "$quota_group" 10000 262144
-	if ! { echo "10000 100000" >"$quota_group/cpu.max" || echo 10000 >"$quota_group/cpu.cfs_quota_us"; } 2>/dev/null; then
+	if ! { echo "10000 100000" >"$quota_group/cpu.max" ||
+		echo 10000 >"$quota_group/cpu.cfs_quota_us"; } 2>/dev/null; then
 		rmdir "$quota_group" && quota_group=
 	fi
 	mkdir "$weight_group"
@@ -49,8 +51,8 @@ without_spinners() { # COMMAND...
 	return $status
 }
 
-# One cause after the other, each a line of JSON. On a busy machine waiting for a CPU is the truth of whatever computes: so
-# they come before everything else, those that need the fair class by their session's weight.
+# One cause after the other, each a line of JSON. On a busy machine waiting for a CPU is the truth of whatever computes:
+# so they come before everything else, those that need the fair class by their session's weight.
 run_causes() { # NAME...
 	local name
 	for name in "$@"; do
@@ -84,8 +86,9 @@ record_causes() { # FILE TRUTH NAME...
 	[[ ! $timer ]] || quota=(-e timer:hrtimer_expire_entry --filter "function == $timer")
 	export -f run_causes cause_failed without_spinners
 	export WORKLOADS quota_group weight_group spinners
-	timeout -k 5 120 perf record -q -k CLOCK_MONOTONIC -o "$file" -m 8M -a -g -e sched:sched_switch -e sched:sched_waking \
-		"${quota[@]}" -e sched:sched_wakeup -e sched:sched_wakeup_new -e sched:sched_migrate_task -e signal:signal_generate \
+	timeout -k 5 120 perf record -q -k CLOCK_MONOTONIC -o "$file" -m 8M -a -g \
+		-e sched:sched_switch -e sched:sched_waking "${quota[@]}" -e sched:sched_wakeup -e sched:sched_wakeup_new \
+		-e sched:sched_migrate_task -e signal:signal_generate \
 		-e irq:irq_handler_entry -e irq:irq_handler_exit -e irq:softirq_entry -e irq:softirq_exit \
 		-e block:block_rq_insert -e block:block_rq_issue -e block:block_rq_requeue -e block:block_rq_complete \
 		-e vmscan:mm_vmscan_direct_reclaim_begin -e vmscan:mm_vmscan_direct_reclaim_end \
@@ -98,17 +101,19 @@ why_of() {
 	local file=$1 line=$2
 	shift 2
 	[[ $line =~ \"subject\":\ ([0-9]+).*\"from\":\ ([0-9.]+).*\"to\":\ ([0-9.]+) ]] || return 1
-	timeout -k 5 60 "$FRBPF" why -i "$file" --tid "${BASH_REMATCH[1]}" --from "${BASH_REMATCH[2]}" --to "${BASH_REMATCH[3]}" "$@"
+	timeout -k 5 60 "$FRBPF" why -i "$file" --tid "${BASH_REMATCH[1]}" \
+		--from "${BASH_REMATCH[2]}" --to "${BASH_REMATCH[3]}" "$@"
 }
 
-# right: culprit and cause, and that other CPUs idled if they did. incomplete: the culprit is in the tree with a quarter of the time or more, but is not the
-# verdict. unknown: it says so. wrong: all else.
+# right: culprit and cause, and that other CPUs idled if they did. incomplete: the culprit is in the tree with a quarter
+# of the time or more, but is not the verdict. unknown: it says so. wrong: all else.
 judge() { # FILE LINE-OF-TRUTH
 	local answer
 	answer=$(why_of "$1" "$2" --json) || return
 	jq -r --argjson truth "$2" '
 		[.. | objects | select(.type) |
-			select((.task.tid, .behind.tid, .waker.tid, .sender.tid, .owner.tid) as $t | $truth.culprits | index($t)) | .ns] as $in_tree |
+			select((.task.tid, .behind.tid, .waker.tid, .sender.tid, .owner.tid) as $t |
+				$truth.culprits | index($t)) | .ns] as $in_tree |
 		([.. | objects | select(.type == "queued") | .idle_elsewhere_ns] | add // 0) as $idle |
 		if $truth.others_idle and $idle * 2 < .of_ns then "incomplete"
 		elif .cause == $truth.cause and (.culprit.tid as $t | $truth.culprits | index($t)) then "right"

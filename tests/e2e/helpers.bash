@@ -164,9 +164,9 @@ frbpf_finish() {
 	frbpf_stop
 }
 
-# Prints the pids of daemons that were given BASE (a path of this test alone) as an argument. Every test asks this at its
-# end, some all the time: one process reads all command lines. A loop here would cost a third of a second, since bats
-# notes each command that it is about to run.
+# Prints the pids of daemons that were given BASE (a path of this test alone) as an argument. Every test asks this at
+# its end, some all the time: one process reads all command lines. A loop here would cost a third of a second, since
+# bats notes each command that it is about to run.
 daemons_of() { # BASE
 	local file
 	while read -r file; do

@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2030,SC2031,SC2034,SC2154 # every test is a shell of its own; for the tests; set by bats
 #
-# Shared by the tests of frbpf run and frbpf bench: each works in a separate directory, with OUT as the output directory.
+# Shared by the tests of frbpf run and frbpf bench: each works in a separate directory, with OUT as the output
+# directory.
 
 load helpers
 
