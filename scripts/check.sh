@@ -5,14 +5,15 @@
 #
 #	scripts/check.sh [lint|unit|san|fuzz|e2e|storm]...
 #
-#	lint	who may include whom (scripts/layers.sh), names of functions (scripts/names.sh), variables of errors and length
-#		of lines (scripts/idioms.sh); shellcheck over the scripts and the bats files
+#	lint	who may include whom (scripts/layers.sh), names of functions (scripts/names.sh), variables of errors and
+#		length of lines (scripts/idioms.sh); shellcheck over the scripts and the bats files
 #	unit	unit tests
 #	san	the same with AddressSanitizer and UBSan
 #	fuzz	every fuzz target for FUZZ_TIME seconds (3)
 #	e2e	end to end, as root: with ./frbpf and, what goes through most of it, with the one built with sanitizers;
 #		SAN_SUITES="a b" names others, SAN_SUITES=all takes all of them
-#	storm	tests/e2e/storm.bats and tests/unit/test_out_of_memory in their long form, an hour: not a part of "everything"
+#	storm	tests/e2e/storm.bats and tests/unit/test_out_of_memory in their long form, an hour: not a part of
+#		"everything"
 #
 # Jobs that do not depend on the kernel run in parallel with the rest: builds, fuzz targets, pure unit tests (those that
 # skip nothing). Suites marked "with: others" run three at a time. All others run alone, before these.

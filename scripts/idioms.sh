@@ -16,10 +16,16 @@ other_idioms() { # DIRECTORY
 	# shellcheck disable=SC2016 # of awk
 	find "$1" -name '*.c' -print0 | sort -z | xargs -0 awk '
 		FNR == 1 {guard = ""}
-		/^\t+int ([a-z_0-9]+( = [^;,()]*)?, )*(r|ret|rc)( =|,|;)/ {print FILENAME ":" FNR ": an error is int err, or int code"}
+		/^\t+int ([a-z_0-9]+( = [^;,()]*)?, )*(r|ret|rc)( =|,|;)/ {
+			print FILENAME ":" FNR ": an error is int err, or int code"
+		}
 		/\<(err|code) \? (err|code) : / {print FILENAME ":" FNR ": write ?:"}
 		/sizeof\([^()]*\) \/ sizeof\(/ {print FILENAME ":" FNR ": write ARRAY_SIZE()"}
-		guard && $0 ~ "^" guard "\t(err|code) = .*;$" {chained = FILENAME ":" FNR ": write err = err ?: ..."; guard = ""; next}
+		guard && $0 ~ "^" guard "\t(err|code) = .*;$" {
+			chained = FILENAME ":" FNR ": write err = err ?: ..."
+			guard = ""
+			next
+		}
 		chained {
 			if ($0 !~ /^\t+else/)
 				print chained

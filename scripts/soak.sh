@@ -198,12 +198,14 @@ collect() {
 		[[ ${read_already[$name]-} ]] && continue
 		frbpf show --json "$name" 2>/dev/null >"$tmp/manifest" || continue
 		read_already[$name]=yes
-		jq -r --arg base "$base" '. as $m | def file($s): ([$m.sessions[] | select(.name == $s) | .file // empty][0]) // "-";
+		jq -r --arg base "$base" '. as $m |
+			def file($s): ([$m.sessions[] | select(.name == $s) | .file // empty][0]) // "-";
 			(.triggers[], (.merged // [])[]) | [.rule // "-", .time.monotonic_ns, .value_ns // 0, .subject.tid // 0,
 			(.subject.comm // "-" | gsub("\\s"; "_") | if . == "" then "-" else . end),
 			(if .rule == "long-close" then file("closes") elif (.rule // "" | startswith("long-")) then file("long")
 				else file("sched") end), file("calls"),
-			([$m.sessions[] | select(.name == "long" or .name == "closes") | .window.length_ns // 0][0] // 0)] | @tsv' "$tmp/manifest" >>"$tmp/triggers"
+			([$m.sessions[] | select(.name == "long" or .name == "closes") | .window.length_ns // 0][0] // 0)] |
+			@tsv' "$tmp/manifest" >>"$tmp/triggers"
 	done < <(frbpf ls --json 2>/dev/null | jq -r '.[].incident')
 }
 
@@ -215,7 +217,9 @@ first_since() { # RULE TIME
 # Triggers of RULE for a thread that another trigger reported already. A victim may wait twice in a row, and both are
 # true.
 doubled() { # RULE
-	awk -v rule="$1" '$1 == rule {if (($4 in at) && $2 - $3 <= at[$4]) n++; at[$4] = $2} END {print n + 0}' "$tmp/triggers"
+	awk -v rule="$1" '
+		$1 == rule {if (($4 in at) && $2 - $3 <= at[$4]) n++; at[$4] = $2}
+		END {print n + 0}' "$tmp/triggers"
 }
 
 # Waits until RULE has fired from TIME on.
