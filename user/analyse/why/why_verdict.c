@@ -324,7 +324,8 @@ static int end_in_queue(struct why_verdict *v, const struct why *w, const struct
 		*slash = '\0';
 	return add_verdict_link(v, "cpu-many")
 		       ?: add_cpus(&v->text, q)
-		       ?: buf__printf(&v->text, " behind %zu tasks, %s %s with %d %% of that", q->tasks,
+		       ?: buf__printf(&v->text, " behind %zu tasks, %s %s with %d %% of that",
+				      q->tasks,
 				      q->several_alike ? "those named" : "the first of them", name,
 				      (int)(100 * q->alike_ns / q->ns))
 		       ?: add_queue_idle(&v->text, most)
