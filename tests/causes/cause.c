@@ -84,6 +84,9 @@ static int run(const struct cause_case *c, long ms)
 	       s->others_idle ? ", \"others_idle\": true" : "",
 	       (unsigned long long)s->from / 1000000000, (unsigned long long)s->from % 1000000000,
 	       (unsigned long long)s->to / 1000000000, (unsigned long long)s->to % 1000000000);
+	fflush(stdout);
+	while (getenv("CAUSE_STAYS") && getchar() != EOF) /* until the test has read its state */
+		;
 	return 0;
 }
 

@@ -130,7 +130,7 @@ record_incident() { # NAME
 	events "$BASE/session-evidence/perf.data.$name" frbpf:lock_wait | grep -q "flock lock=0x.* owner=$owner " ||
 		fail "$(events "$BASE/session-evidence/perf.data.$name" frbpf:lock_wait)"
 	run -0 frbpf why "$name"
-	[[ ${lines[0]} == *"waited for a file lock"*", which flock/$owner holds"* ]] || fail "$output"
+	[[ ${lines[0]} == *"waited for a file lock"*", which flock/$owner took"* ]] || fail "$output"
 	end_suspect
 	kill "$(pgrep -P "$owner")"
 	wait "$owner" || true
@@ -241,8 +241,13 @@ copy_incident() {
 	[[ $weight_group ]] || skip "no cgroup with a CPU controller"
 	printf '[rule-late]\nwhen = runqlat > 20ms\nif = comm == "cause"\n' >"$RULES"
 	frbpf_load >/dev/null
-	CAUSE_GROUP=$weight_group "$WORKLOADS/cause" cgroup-weight >truth 3>&-
+	mkfifo stays
+	# the recorder reads the weight while the task lives
+	CAUSE_STAYS=1 CAUSE_GROUP=$weight_group "$WORKLOADS/cause" cgroup-weight <stays >truth 3>&- &
+	exec 5>stays
 	wait_for_incident "$BASE" 1
+	exec 5>&-
+	wait $!
 	frbpf_stop >/dev/null
 	run -0 frbpf why "late:last"
 	[[ ${lines[0]} =~ "behind cause/$(jq '.culprits[0]' truth) (same priority; a cgroup of the waiting task has cpu."(weight 5|shares 51)")" ]] ||

@@ -398,7 +398,8 @@ static int add_waited(struct buf *b, const struct why *w, const struct why_node 
 		return add_peer(b, why__peer_of(w, n));
 	case WAKE_OWNER:
 		return buf__printf(b, ", which %s %s", why_phrase__name(w, k->who, name),
-				   k->kind == WAIT_FILE_LOCK ? "took" : "holds");
+				   k->kind == WAIT_FILE_LOCK && k->number != LOCK_POSIX ? "took"
+											: "holds");
 	case WAKE_OWNER_BEFORE:
 		return buf__printf(b, ", which %s %s", why_phrase__name(w, k->who, name),
 				   held_before(k));
