@@ -173,6 +173,24 @@ static void test_ranges(void **state)
 		assert_int_equal(passes(&g, FRBPF_FIELD_ARG + 2, i), i != -3);
 }
 
+/* Two words that differ only in the second are different. */
+static void test_two_words(void **state)
+{
+	struct frbpf_rule rule = { .n_nodes = 1, .nodes = { ARG(1, NE, 7) } };
+	struct frbpf_prefilter g;
+
+	rule.nodes[0].flags = FRBPF_NODE_END;
+	prefilter__make(&rule, 1, NULL, 1U << (FRBPF_FIELD_ARG + 1), &g);
+	assert_true(passes(&g, FRBPF_FIELD_ARG + 1, 7));
+	assert_true(passes(&g, FRBPF_FIELD_ARG + 1, 8));
+	prefilter__make(&rule, 1, NULL, 0, &g);
+	assert_false(passes(&g, FRBPF_FIELD_ARG + 1, 7));
+	rule.nodes[0].op = FRBPF_OP_EQ;
+	prefilter__make(&rule, 1, NULL, 1U << (FRBPF_FIELD_ARG + 1), &g);
+	assert_true(passes(&g, FRBPF_FIELD_ARG + 1, 7));
+	assert_false(passes(&g, FRBPF_FIELD_ARG + 1, 8));
+}
+
 #define NODE(field_, op_)                                                                          \
 	{                                                                                          \
 		.field = FRBPF_FIELD_##field_, .op = FRBPF_OP_##op_, .val = { 7 }                  \
@@ -229,9 +247,8 @@ static void test_decides(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing_is_lost),
-		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_ranges),
+		cmocka_unit_test(test_nothing_is_lost), cmocka_unit_test(test_values),
+		cmocka_unit_test(test_ranges),		cmocka_unit_test(test_two_words),
 		cmocka_unit_test(test_decides),
 	};
 

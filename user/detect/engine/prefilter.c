@@ -26,8 +26,8 @@ static struct set range_set(int64_t lo, int64_t hi)
 	return s;
 }
 
-/* The numbers that satisfy a predicate; for strings and addresses: the first words. */
-static struct set predicate_set(const struct frbpf_node *n)
+/* The numbers that satisfy a predicate; of a field with two words (@wide): the first words. */
+static struct set predicate_set(const struct frbpf_node *n, bool wide)
 {
 	int64_t v = n->val[0];
 
@@ -36,7 +36,7 @@ static struct set predicate_set(const struct frbpf_node *n)
 		return range_set(v, v);
 	case FRBPF_OP_NE:
 		/* where a second word may differ, the first may be the same */
-		return n->val[1] ? any_number : (struct set){ .kind = ALL_BUT, .lo = v };
+		return wide ? any_number : (struct set){ .kind = ALL_BUT, .lo = v };
 	case FRBPF_OP_LT:
 		return v == INT64_MIN ? any_number : range_set(INT64_MIN, v - 1);
 	case FRBPF_OP_LE:
@@ -132,9 +132,11 @@ static void clear_wants(struct wants *w)
 	w->comm = (struct name){ 0 };
 }
 
-/* Add a predicate of a conjunction. */
-static void want_node(struct wants *w, const struct frbpf_node *n, const char *const *patterns)
+/* Add a predicate of a conjunction. @wide: bits of the fields with two words */
+static void want_node(struct wants *w, const struct frbpf_node *n, const char *const *patterns,
+		      uint32_t wide)
 {
+	bool is_wide = wide >> n->field & 1;
 	bool is_task = n->field == FRBPF_FIELD_PID || n->field == FRBPF_FIELD_TID ||
 		       n->field == FRBPF_FIELD_UID;
 	struct name name;
@@ -142,7 +144,8 @@ static void want_node(struct wants *w, const struct frbpf_node *n, const char *c
 	if (n->flags & FRBPF_NODE_CURRENT)
 		return;
 	if (is_task || n->field >= FRBPF_FIELD_ARG)
-		w->of[n->field] = value_set_intersection(w->of[n->field], predicate_set(n));
+		w->of[n->field] =
+			value_set_intersection(w->of[n->field], predicate_set(n, is_wide));
 	if (n->field != FRBPF_FIELD_COMM)
 		return;
 	name = predicate_name(n, patterns);
@@ -199,7 +202,7 @@ static bool prefilter_says(const struct frbpf_node *n, uint32_t wide)
 	if (n->field == FRBPF_FIELD_COMM)
 		return n->op == FRBPF_OP_EQ;
 	return n->field >= FRBPF_FIELD_ARG && !(wide >> n->field & 1) &&
-	       predicate_set(n).kind != ANY;
+	       predicate_set(n, false).kind != ANY;
 }
 
 /*
@@ -237,7 +240,7 @@ void prefilter__make(const struct frbpf_rule *rules, size_t n, const char *const
 		if (!rules[i].n_nodes)
 			merge_wants(&all, &one, first);
 		for (uint32_t k = 0; k < rules[i].n_nodes; k++) {
-			want_node(&one, &rules[i].nodes[k], patterns);
+			want_node(&one, &rules[i].nodes[k], patterns, wide);
 			if (!(rules[i].nodes[k].flags & FRBPF_NODE_END))
 				continue;
 			merge_wants(&all, &one, first);
