@@ -10,7 +10,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "frbpf.h"
+#include "abi.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

@@ -45,7 +45,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-#include "frbpf.h"
+#include "abi.h"
 
 /* include/uapi/linux/stat.h */
 #define S_IFMT	 0170000

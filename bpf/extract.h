@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where the values of an event are, for rules and keys of spans. A part of frbpf.h, which includes
+ * Where the values of an event are, for rules and keys of spans. A part of abi.h, which includes
  * it.
  */
 #ifndef FRBPF_EXTRACT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Raw data of the events that BPF programs write into the rings of sessions: see user/detect/feed/.
- * As for frbpf.h, the includer provides the kernel's types.
+ * As for abi.h, the includer provides the kernel's types.
  */
 #ifndef FRBPF_FED_RECORDS_H
 #define FRBPF_FED_RECORDS_H

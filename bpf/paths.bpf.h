@@ -9,7 +9,7 @@
 #define FRBPF_PATHS_BPF_H
 
 #include "compat.bpf.h"
-#include "frbpf.h"
+#include "abi.h"
 
 #define PATH_NAME  256 /* NAME_MAX and its NUL */
 #define PATH_STEPS 64

@@ -4,7 +4,7 @@
 #define FRBPF_TASK_BPF_H
 
 #include "compat.bpf.h"
-#include "frbpf.h"
+#include "abi.h"
 
 #define PID_NS_INIT_INUM  0xEFFFFFFCU /* PROC_PID_INIT_INO: the initial pid namespace */
 #define MAX_PID_NS_LEVEL  32

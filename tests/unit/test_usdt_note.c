@@ -13,7 +13,7 @@
 
 #include "common/cleanup.h"
 #include "examine/probe/usdt_note.h"
-#include "frbpf.h"
+#include "abi.h"
 
 static void check_arg(const struct frbpf_usdt_arg *a, enum frbpf_sdt_kind kind, size_t reg,
 		      int64_t value, int cut, bool is_signed)

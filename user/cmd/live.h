@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "common/err.h"
-#include "frbpf.h"
+#include "abi.h"
 #include "rules/ruleset.h"
 
 struct live_rule {

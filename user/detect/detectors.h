@@ -18,7 +18,7 @@
 
 #include "common/err.h"
 #include "detect/app/app_socket.h"
-#include "frbpf.h"
+#include "abi.h"
 #include "detect/engine/learners.h"
 #include "detect/past.h"
 #include "rules/ruleset.h"

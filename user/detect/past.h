@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "frbpf.h"
+#include "abi.h"
 
 struct past_rule {
 	__u64 id;

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "frbpf.h"
+#include "abi.h"
 
 #define APP_MESSAGE_MAX	 1024 /* bytes of a datagram */
 #define APP_NAME_MAX	 63

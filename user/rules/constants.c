@@ -9,7 +9,7 @@
 
 #include "common/cleanup.h"
 #include "common/nearest_word.h"
-#include "frbpf.h"
+#include "abi.h"
 #include "rules/diag.h"
 #include "rules/constants.h"
 

@@ -10,7 +10,7 @@
 #ifndef FRBPF_RULES_EXPR_H
 #define FRBPF_RULES_EXPR_H
 
-#include "frbpf.h"
+#include "abi.h"
 #include "rules/diag.h"
 #include "rules/constants.h"
 
@@ -53,7 +53,7 @@ void rule_args__free(struct rule_args *args);
  * the text: offset << 32 | length.
  */
 struct expr {
-	struct frbpf_node nodes[FRBPF_MAX_NODES]; /* disjunctive normal form, as frbpf.h says */
+	struct frbpf_node nodes[FRBPF_MAX_NODES]; /* disjunctive normal form, as abi.h says */
 	uint32_t n_nodes;			  /* 0: always true */
 	uint32_t n_strings;
 	char *strings[FRBPF_MAX_NODES]; /* patterns and paths; owned */

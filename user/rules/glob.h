@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "frbpf.h"
+#include "abi.h"
 
 /*
  * Compile @pattern into an automaton for BPF. 0 or -EINVAL: a set is not closed, or there are more

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "frbpf.h"
+#include "abi.h"
 
 #define SPAN_WORD_MAX 128
 

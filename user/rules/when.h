@@ -3,7 +3,7 @@
 #ifndef FRBPF_RULES_WHEN_H
 #define FRBPF_RULES_WHEN_H
 
-#include "frbpf.h"
+#include "abi.h"
 #include "rules/diag.h"
 
 struct when_parser;

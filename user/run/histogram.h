@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "frbpf.h"
+#include "abi.h"
 
 struct histogram { /* { 0 } is an empty one */
 	uint64_t n;

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "common/err.h"
-#include "frbpf.h"
+#include "abi.h"
 
 /*
  * An event of a source. Values as in struct frbpf_event; `unknown` has a bit for each value that no

@@ -12,7 +12,7 @@
 
 #include "common/buf.h"
 #include "detect/engine/block_device.h"
-#include "frbpf.h"
+#include "abi.h"
 
 #define MAJOR_MAX 0xfff /* 12 and 20 bits: include/linux/kdev_t.h */
 #define MINOR_MAX 0xfffff

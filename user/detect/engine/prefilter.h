@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "frbpf.h"
+#include "abi.h"
 
 /*
  * Make the prefilter of @rules. Their globs are indexes of @patterns; @wide has a bit for each

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "frbpf.h"
+#include "abi.h"
 #include "rules/ruleset.h"
 
 struct cgroup_set;

@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "detect/engine/source.h"
-#include "frbpf.h"
+#include "abi.h"
 
 struct inject;
 

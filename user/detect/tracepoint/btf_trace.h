@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "frbpf.h"
+#include "abi.h"
 
 /* A tracepoint. Only btf_trace.c and btf_path.c look inside. */
 struct btf_trace {

@@ -9,7 +9,7 @@
 #include <pthread.h>
 
 #include "dump/rings/freeze.h"
-#include "frbpf.h"
+#include "abi.h"
 #include "rules/ruleset.h"
 
 #define INCIDENT_NAME_SIZE    17 /* YYYYMMDDhhmmssCC and a NUL; CC: hundredths of a second */

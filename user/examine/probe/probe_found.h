@@ -9,7 +9,7 @@
 #include "common/buf.h"
 #include "examine/message.h"
 #include "examine/probe/find_func.h"
-#include "frbpf.h"
+#include "abi.h"
 
 struct probe_func {
 	char *name;	   /* name of the symbol; owned */

@@ -7,7 +7,7 @@
 #define FRBPF_EXAMINE_USDT_NOTE_H
 
 #include "examine/probe/elf_file.h"
-#include "frbpf.h"
+#include "abi.h"
 
 /*
  * Call @fn with each probe in the bytes of a section. Damaged notes are skipped. If @fn returns

@@ -4,8 +4,8 @@
  * no holes. Times and thresholds are nanoseconds of CLOCK_MONOTONIC, the clock of
  * bpf_ktime_get_ns() and of every perf event that frbpf opens.
  */
-#ifndef FRBPF_H
-#define FRBPF_H
+#ifndef FRBPF_ABI_H
+#define FRBPF_ABI_H
 
 #ifndef __VMLINUX_H__
 #include <linux/types.h>
