@@ -194,11 +194,10 @@ static int sum_memory(struct active_set *g, struct active_set *old,
 	units__format_size(others, held, sizeof(held));
 	units__format_size(g->max_memory, max, sizeof(max));
 	if (g->memory > g->max_memory)
-		return err_set(
-			err, -EINVAL,
-			"the sessions need %s with the rings as they were sized by 'ring', more "
-			"than max-memory, which is %s",
-			need, max);
+		return err_set(err, -EINVAL,
+			       "the sessions need %s with the rings as sized by 'ring', more "
+			       "than max-memory, which is %s",
+			       need, max);
 	if (g->memory + others > g->max_memory)
 		return err_set(err, -EBUSY,
 			       "the new sessions need %s and the old ones still use %s, together "

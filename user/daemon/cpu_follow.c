@@ -167,7 +167,7 @@ bool cpu_follow__process(struct cpu_follow *f, struct horizon *sessions, struct 
 void cpu_follow__log(const struct cpu_follow *f)
 {
 	log_info("CPUs online: %s%s", f->list,
-		 f->opened ? "; those that came (back) are recorded from now on" : "");
+		 f->opened ? "; new and returning CPUs are recorded from now on" : "");
 }
 
 void cpu_follow__free(struct cpu_follow *f)

@@ -259,7 +259,7 @@ static void on_base_event(struct daemon *d)
 		return;
 	log_error("%s was removed: recording ends, since no command can reach the daemon", gone);
 	syslog(LOG_DAEMON | LOG_ERR, "frbpf: %s was removed: recording ends", gone);
-	snprintf(d->stopped_by, sizeof(d->stopped_by), "as its base was removed");
+	snprintf(d->stopped_by, sizeof(d->stopped_by), "because its base was removed");
 	d->stop = true;
 }
 

@@ -164,8 +164,8 @@ static void start_successor(struct fit *fit, const struct change *c, ring_fit_st
 	units__format_size(c->want, to, sizeof(to));
 	if (start(arg, c->i, c->want, &err, &fit->next)) {
 		fit->next = NULL;
-		log_error("session '%s': rings stay at %s, as %s failed: %s", s->name, from, to,
-			  err.msg);
+		log_error("session '%s': rings stay at %s: resizing to %s failed: %s", s->name,
+			  from, to, err.msg);
 		return;
 	}
 	fit->takes_over = now + (wrap < age ? wrap : age);

@@ -387,7 +387,7 @@ static uint64_t expire_overlay(struct rulebook *b)
 	uint64_t wait;
 
 	if (overlay__expire(b->overlay, now_ns(), &wait) && remake_active_set(b, &err))
-		log_error("the old rules stay: %s", err.msg);
+		log_error("the old rules stay in force: %s", err.msg);
 	return wait;
 }
 
@@ -462,7 +462,7 @@ int rulebook__load(struct rulebook *b, const char *path, struct buf *ret_text)
 
 	rules_files__describe(path, words, sizeof(words));
 	if (err) {
-		log_error("%s: not loaded, the old rules stay", words);
+		log_error("%s: not loaded: the old rules stay in force", words);
 		return err;
 	}
 	log_info("%s: loaded", words);

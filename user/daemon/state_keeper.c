@@ -46,7 +46,7 @@ int state_keeper__new(const struct base_dir *base, struct detectors *d, struct e
 		return err_set(err, -ENOMEM, "out of memory");
 	k->base = base;
 	if (saved_state__load(base, &k->past, &why))
-		log_warn("%s/" STATE_FILE " is not used, cooldowns and max-dumps begin anew: %s",
+		log_warn("%s/" STATE_FILE " is not used: cooldowns and max-dumps start afresh: %s",
 			 base->path, why.msg);
 	code = restore_state(k, d, err);
 	if (code) {

@@ -230,7 +230,7 @@ static int check_pmu(struct event_parser *p, struct part name)
 		return PART_ERROR(p, name,
 				  "config1 of PMU 'uprobe' is a pointer, which a line cannot have: "
 				  "make the probe with `perf probe -x PROGRAM FUNCTION`, and write "
-				  "the tracepoint that it tells");
+				  "the tracepoint that it prints");
 	return 0;
 }
 

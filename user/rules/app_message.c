@@ -139,7 +139,7 @@ static int read_quoted_value(struct reader *r, struct value *v)
 			c = r->s[r->pos];
 			if (c != '"' && c != '\\')
 				return message_fails(r, r->pos - 1,
-						     "only \\\" and \\\\ may stand here");
+						     "only \\\" and \\\\ are valid escapes");
 		}
 		v->text[v->len++] = c;
 	}
