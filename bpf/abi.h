@@ -335,16 +335,16 @@ struct frbpf_rule {
 	struct frbpf_rate count;    /* fires at the n-th match in its window; 0 or 1: at each */
 	struct frbpf_rate share;    /* SHARE: the window over which values are summed; no n */
 	__u64 sum;		    /* ns; SHARE: fires when the sum is above this */
-	__u64 within;		    /* ns; AFTER: maximum age of the matches of the others */
+	__u64 within;		    /* ns; AFTER: maximum age of the matches of the other parts */
 	__u32 others[FRBPF_MAX_OTHERS]; /* AFTER: slots of the other parts */
 	__u8 n_others;
-	__u8 ordered; /* AFTER: they must have matched before this event, not with it */
+	__u8 ordered; /* AFTER: the other parts must have matched before this event, not by it */
 	__u8 part;    /* PART: its number; AFTER: the number of the last part */
 	__u8 pad[5];
 	__u32 slot; /* index of its struct frbpf_rule_state */
 	__u32 n_nodes;
 	__u32 flags; /* FRBPF_RULE_* */
-	/* hundredths: see struct frbpf_cooldown_start; 0: no value breaks the cooldown */
+	/* factor, in hundredths: see struct frbpf_cooldown_start; 0: nothing breaks the cooldown */
 	__u32 escalate;
 	/* bitmap of the calls it watches; without keys: bit 0 */
 	__u64 watched_keys[FRBPF_KEY_WORDS];
@@ -415,7 +415,7 @@ struct frbpf_suppressed {
 struct frbpf_rule_state {
 	__u64 last_fired; /* 0: never */
 	struct frbpf_suppressed
-		since_last; /* since the last trigger; but its `count` is the total at that time */
+		since_last; /* since the last trigger; but `count` is the total at that trigger */
 	__u64 since_last_busy; /* lock: a CPU writes since_last */
 	struct frbpf_cooldown_start cooldown_start;
 	__u64 cooling; /* the last jiffy in which a program found that the cooldown lasts */
@@ -442,9 +442,9 @@ struct frbpf_rule_state {
 };
 
 /*
- * Layout of the suppress map, written by the daemon. One entry per slot: until when its triggers
- * are suppressed. Then one for all rules, and one for sources that are disturbed by the writing of
- * a dump.
+ * Layout of the suppress map, written by the daemon. One entry per slot: the time, ns, until which
+ * its triggers are suppressed. Then one entry for all rules, and one for the time until which a
+ * dump of ours may disturb what sources measure.
  */
 #define FRBPF_MAX_SUPPRESS  (FRBPF_SUPPRESS_BASE_INODE + 1)
 #define FRBPF_SUPPRESS_ALL  FRBPF_MAX_SLOTS
@@ -587,8 +587,8 @@ struct frbpf_event {
 	__u32 error;
 	__u32 self;	/* the subject is one of our own processes */
 	__u32 bank;	/* 1 + the bank that its arguments are for; 0: it has no arguments */
-	__u32 theirs;	/* psi: the stall of others alone exceeds the threshold */
-	__u32 in_scope; /* the subject is in scope; it may have ended, so the maps may lack it */
+	__u32 theirs;	/* psi: without the stall that we caused, it still exceeds the threshold */
+	__u32 in_scope; /* 1: in scope, although the maps may lack the subject, which has ended */
 	__u64 val[2][FRBPF_FIELD_MAX][2];    /* [0 subject and event, 1 current][field]; value and
 						 * cpu are copied from above */
 	__u64 cgroup[2][FRBPF_CGROUP_DEPTH]; /* ids by level, from the root; 0 after the last */

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * blkio: how long a block request took from queueing to completion. blkio.device: from its issue to
- * the device to completion; if the device returned it, from the last issue. The subject is the task
- * that queued it; for data written without O_DIRECT, that is a writeback thread. The subject is
+ * the device to completion; if it was requeued, from the last issue. The subject is the task that
+ * queued the request; for data written without O_DIRECT, that is a writeback thread. The subject is
  * saved when it queues the request, since it may end before the completion. `current` is the task
  * that the completion interrupted.
  *
  * A request is queued at block_io_start, when it has got a tag. It may then wait in the plug of its
  * issuer, in the scheduler, or for a flush before it. Kernels before 6.5 lack this tracepoint. On
  * these, the time of queueing is the start time that the kernel keeps for its statistics. If
- * statistics are off, it is the time of the request's first tracepoint. The task that hits this one
- * counts as issuer; for a flush, and for requests that wait for one, it is a kernel worker.
+ * statistics are off, it is the time of the request's first tracepoint. Either way, the subject is
+ * the task that hits the first tracepoint. For a flush, and for requests that wait for a flush,
+ * that task is a kernel worker.
  *
- * A flush on its own (fsync) is never issued itself. The device gets a request that serves several
- * flushes; blkio ignores it, blkio.device measures it. For blkio, a request with a flush before or
- * after it completes when the flush has completed, too.
+ * A request that is only a flush (fsync) is never issued itself. The kernel issues one request for
+ * several flushes; blkio ignores that request, blkio.device measures it. For blkio, a request with
+ * a flush before or after it completes when the flush has completed, too.
  */
 #include "vmlinux.h"
 
@@ -34,7 +35,7 @@ struct flight_data {
 	__u64 sector;	 /* the first sector, once a part has completed */
 	__u64 done;	 /* bytes of the parts that have completed */
 	__u32 foreign;	 /* the task that queued it is not in scope */
-	__u32 for_us;	 /* queued by a kernel thread while a dump was written: it may be ours */
+	__u32 for_us;	 /* a kernel thread may have queued it for a dump of ours: is_for_us() */
 	__u64 rq;	 /* address of the request */
 	__u64 cmd_flags; /* saved: the kernel clears the flush flags while a flush is pending */
 	struct subject subject;
@@ -70,7 +71,10 @@ static __always_inline struct flight *request_find(const struct request *rq)
 	return f && *(volatile __u32 *)&f->depth ? f : NULL;
 }
 
-/* Does a kernel thread queue the request for our dump? Ask at once: its pages may be gone later. */
+/*
+ * Does a kernel thread queue the request, perhaps for a dump of ours? Call it when the request is
+ * queued: its pages may be gone later.
+ */
 static __always_inline bool is_for_us(struct request *rq, struct task_struct *task)
 {
 	return task->flags & PF_KTHREAD && is_dump_written(bpf_ktime_get_ns()) &&
@@ -116,7 +120,7 @@ int BPF_PROG(io_start, struct request *rq)
 	return 0;
 }
 
-/* Find an active request. Also NULL if the entry is of an earlier one, whose end was missed. */
+/* As request_find(), but NULL if the entry is left from an earlier request whose end was missed. */
 static __always_inline struct flight *request_under_way(const struct request *rq)
 {
 	struct flight *f = request_find(rq);
@@ -157,7 +161,7 @@ int BPF_PROG(io_merge, struct request *rq)
 	return 0;
 }
 
-/* @cmd_flags, @sector: of the request as it is now. @bytes: of its last part. */
+/* Set the request's fields. @cmd_flags, @sector: their present values. @bytes: of its last part. */
 static __always_inline void match_request(struct match *m, __u32 cmd_flags, __u64 sector,
 					  const struct flight_data *p, __u32 bytes)
 {
@@ -168,7 +172,7 @@ static __always_inline void match_request(struct match *m, __u32 cmd_flags, __u6
 	op = request_op(cmd_flags, req_op_zone_append);
 	flags = request_flags(cmd_flags);
 
-	/* a flush on its own is queued as an empty write with PREFLUSH */
+	/* a request that is only a flush is queued as an empty write with PREFLUSH */
 	if (op == FRBPF_BLKIO_WRITE && flags & FRBPF_BLKIO_PREFLUSH && !(p->done + bytes))
 		op = FRBPF_BLKIO_FLUSH;
 	barrier_var(sector); /* else clang selects between pointers of two types before loading */
@@ -206,8 +210,9 @@ static __always_inline void check_request(struct request *rq, const struct fligh
 #define CLOCK_SLACK 1000000 /* ns */
 
 /*
- * Get the time when the wait of a completed request began. It is later than recorded if the request
- * was returned and issued again unseen. 0: the entry is of an earlier request, which is counted.
+ * Get the time, ns, from which a completed request is measured. It is later than recorded if the
+ * request was requeued and issued again unseen. 0: the entry is left from an earlier request; this
+ * is counted.
  */
 static __always_inline __u64 completed_begin(const struct request *rq, const struct flight_data *p)
 {
@@ -258,7 +263,7 @@ int BPF_PROG(io_complete, struct request *rq, int error, unsigned int bytes)
 
 /* ---- requests that have not completed ---- */
 
-/* Tasks whose request fired a rule in this look: the second pass sends their stacks. */
+/* Tasks whose request fired a rule in this look. The second pass sends their stacks. */
 struct stack_of {
 	__u64 tid; /* in the initial pid namespace */
 	__u64 born;
@@ -279,8 +284,8 @@ struct {
 __u32 n_stacks; /* the daemon sets it to 0 before a look */
 
 /*
- * Is @rq still the request of the entry? The end of that request may have been missed. A free
- * request has no hardware queue.
+ * Is the request of the entry still under way? If its end was missed, @rq may be free, and then has
+ * no hardware queue; or it may be in use for a later request.
  */
 static __always_inline bool request_lasts(const struct request *rq, const struct flight_data *p)
 {
@@ -289,7 +294,7 @@ static __always_inline bool request_lasts(const struct request *rq, const struct
 	return (__s64)(BPF_CORE_READ(rq, start_time_ns) - p->queued) <= CLOCK_SLACK;
 }
 
-/* As completed_begin(), for a request that has not completed. @begin: as recorded. */
+/* As completed_begin(), for a request that has not completed. @begin: the recorded time, ns. */
 static __always_inline __u64 request_begin(const struct request *rq, __u64 begin)
 {
 	__u64 started =

@@ -36,8 +36,8 @@
  *  - Since 6.9, the fields that all kinds of file locks share are in struct file_lock_core
  *    (a69ce85ec9af "filelock: split common fields into struct file_lock_core").
  *  - With PREEMPT_RT, which is in the kernel since 6.12, a mutex is a struct rt_mutex_base.
- *  - Since 6.2 local storage is looked up without a lock. Before, a lookup fails on a CPU where it
- *    has interrupted another one. This is handled, and counted, as a task without storage.
+ *  - Since 6.2 local storage is looked up without a lock. Before, a lookup fails if it interrupts
+ *    another lookup on the same CPU. The task is then handled, and counted, as one without storage.
  */
 #ifndef FRBPF_COMPAT_BPF_H
 #define FRBPF_COMPAT_BPF_H
@@ -65,8 +65,8 @@
 #define TASK_STATES	     0x7f /* without modifiers such as TASK_WAKEKILL or TASK_FREEZABLE */
 
 /*
- * Does the task that is switched out stay on the run queue? The state of one that blocks cannot be
- * TASK_RUNNING here. A waker may have set TASK_WAKING, but continues only after the switch.
+ * Does the task that is switched out stay on the run queue? A task that blocks cannot be in
+ * TASK_RUNNING here: a waker may have set TASK_WAKING, but sets TASK_RUNNING only after the switch.
  */
 static __always_inline bool task_is_runnable(struct task_struct *prev, bool preempt)
 {
@@ -249,9 +249,9 @@ struct file_lock___before_6_9 {
 #define FILE_LOCK_WAITERS 16 /* most waiters between a lock and its holder */
 
 /*
- * The process, in the initial namespace, that has the lock @lock waits for; 0: unknown. A lock may
- * be queued behind one that waits, too: the last in that chain is held. Each layout has a loop of
- * its own, since the compiler moves offsets out of it.
+ * The pid, in the initial namespace, of the process that @lock waits for; 0: unknown. The lock that
+ * blocks @lock may itself wait for another one: only the last lock of that chain is held. There is
+ * a loop for each layout, since the compiler moves the offsets out of a loop.
  */
 static __always_inline __u32 file_lock_holder(struct file_lock *lock)
 {
@@ -271,7 +271,7 @@ static __always_inline __u32 file_lock_holder(struct file_lock *lock)
 			pid = BPF_CORE_READ(old, fl_pid);
 	} else {
 		for (i = 0; i < FILE_LOCK_WAITERS; i++) {
-			/* `c`, which the pointer refers to, is at the begin of struct file_lock */
+			/* flc_blocker points to `c`, the first member of struct file_lock */
 			next = (void *)BPF_CORE_READ(holder, c.flc_blocker);
 			if (!next)
 				break;
@@ -280,13 +280,13 @@ static __always_inline __u32 file_lock_holder(struct file_lock *lock)
 		if (!next && i)
 			pid = BPF_CORE_READ(holder, c.flc_pid);
 	}
-	return pid > 0 ? pid : 0; /* -1: of an open file description */
+	return pid > 0 ? pid : 0; /* -1: the lock belongs to an open file description */
 }
 
 /*
- * The number of the system call that ends; -1 after the return of a signal handler.
- * syscall_is_compat() tells whether it is a call of the 32-bit table, whose numbers mean other
- * calls. x32 calls have bit 30 set, so they are beyond the range of every table.
+ * The number of the system call that ends; -1 after the return of a signal handler. In the 32-bit
+ * table, the same numbers mean other calls: check syscall_is_compat(). x32 calls have bit 30 set,
+ * so they are beyond the range of every table.
  */
 #if defined(__TARGET_ARCH_x86)
 #define NR_RESTART_SYSCALL 219

@@ -70,7 +70,7 @@ __noinline int cgroup_holds(__u32 idx, __u32 task, const struct match *m)
 }
 
 #ifdef MATCH_READS_TEXTS
-/* Read the string at argument @arg of the event, unless that was the last one read. */
+/* Read the string that argument @arg of the event points to, unless it was the last one read. */
 static __always_inline void match_read_text(struct match *m, __u32 arg)
 {
 	char *text = m->path[MATCH_SUBJECT][MATCH_CALL_PATH].text;
@@ -89,7 +89,7 @@ static __always_inline void match_read_text(struct match *m, __u32 arg)
 }
 #endif
 
-/* Compare a path: == is a pattern without wildcards. */
+/* Compare a path with a pattern; the pattern of == has no wildcards. */
 static __always_inline int path_holds(const struct frbpf_node *node, struct match *m, __u32 task)
 {
 	__u32 path = node->field == FRBPF_FIELD_EXE ? MATCH_EXE_PATH : MATCH_CGROUP_PATH;

@@ -2,8 +2,9 @@
 /*
  * connect: how long a TCP connection took to be established, from the moment when its socket is
  * about to send the first SYN. It does not matter whether connect(), poll() or nothing waits for
- * it. The subject is the task that called connect(); it is saved then, as it may end. `current` is
- * the task that was interrupted by the answer, or by the timer that gave up.
+ * the connection. The subject is the task that called connect(). It is saved at that time, since it
+ * may end before the answer. `current` is the task that the answer, or the timer that gave up,
+ * interrupted.
  *
  *	CLOSE -> SYN_SENT			   begins, in the context of the caller
  *	SYN_SENT, SYN_RECV -> ESTABLISHED	   ends: established
@@ -52,7 +53,7 @@ struct {
 
 const __u8 no_connect[sizeof(struct connect)] = {};
 
-/* Connects not measured because the table was full, or the CPU was busy with another one. */
+/* Connects not measured because the table was full, or this CPU was evaluating another one. */
 __u64 dropped;
 
 static __always_inline void save_peer(struct connect *c, const struct sock *sk)

@@ -55,7 +55,7 @@ struct {
 
 __u32 n_due; /* in this look; before, the daemon sets it to 0 and empties due_tasks */
 
-/* First pass: collect an event. Without room it is counted. */
+/* First pass: collect an event. If there is no room, it is counted in `unmeasured`. */
 static __always_inline void due_add(const struct due_task *of, const struct due *event)
 {
 	struct due_task task = *of;
@@ -73,8 +73,9 @@ static __always_inline void due_add(const struct due_task *of, const struct due 
 }
 
 /*
- * Each source defines it: call due_begin(), set the values of the event, and call due_run(). Does
- * nothing if the event has ended. @sp: stack pointer of the task in user space; 0: unknown.
+ * Each source defines this function. It calls due_begin(), sets the values of the event, and calls
+ * due_run(). It does nothing if the event has ended. @sp: stack pointer of the task in user space;
+ * 0: unknown.
  */
 static void due_match(const struct due *due, struct match *m, __u64 sp);
 
@@ -96,9 +97,9 @@ static __always_inline void due_begin(struct match *m, const struct due *due)
 }
 
 /*
- * Run the rules for a due event. @seen: in its entry of the table. If several spans share a key,
- * this look may have set it for another one already. Does not call rules_run(), which would nest
- * too many calls for the verifier.
+ * Run the rules for a due event. @seen: where its entry has the time of the last look. Spans with
+ * the same key share an entry, so this look may have changed it: the old value is in due->seen.
+ * Does not call rules_run(): too many nested calls for the verifier.
  */
 static __always_inline void due_run(struct match *m, const struct due *due, __u64 *seen)
 {
@@ -139,7 +140,7 @@ __noinline __u32 due_some(__u32 at, struct match *m, __u64 sp)
 	return at;
 }
 
-/* Run the rules for all due events of a task. Those beyond the bound are counted. */
+/* Run the rules for the due events of a task. If it has more than DUE_MOST, this is counted. */
 static __always_inline void due_all(__u32 at, struct match *m, __u64 sp)
 {
 	for (__u32 i = 0; i < DUE_MOST / DUE_AT_ONCE && at; i++)
@@ -195,7 +196,7 @@ static long due_rest_of(void *map, const struct due_task *task, const __u32 *fir
 	m->bank = look.bank & 1;
 	match_no_tasks(m);
 	at = *first;
-	/* not due_all(), which would nest too many calls for the verifier */
+	/* not due_all(): too many nested calls for the verifier */
 	for (__u32 i = 0; i < DUE_MOST && at; i++)
 		at = due_one(at, m, 0);
 	if (at)

@@ -154,8 +154,8 @@ const struct frbpf_share no_share = {};
 
 struct frbpf_control control;
 /*
- * Events not measured: a task has no storage, a table is full, working memory is in use, or a call
- * was abandoned. On a cache line of its own, since every event reads `control`.
+ * Number of events not measured: a task has no storage, a table is full, working memory is in use,
+ * or a call was abandoned. On a cache line of its own: every event reads `control`, few write here.
  */
 __u64 unmeasured __attribute__((aligned(64)));
 /* Strings that could not be read: their pages were not there, or the pointer was wrong. */
@@ -187,7 +187,7 @@ struct match {
 	struct cgroup_ids cgroup[MATCH_TASKS]; /* when a rule asks for them */
 	__u64 process[2];		       /* of the subject, as in struct frbpf_key */
 	__u64 thread[2];
-	__u64 own_cgroup; /* as cgroup */
+	__u64 own_cgroup; /* id of the subject's cgroup itself; when a rule asks for it */
 	__u64 now;	  /* ns; 0: clock not read yet */
 	__u64 value;
 	__u64 limit; /* LEARNS: the limit that the value was compared with */
@@ -205,14 +205,14 @@ struct match {
 	__u32 waits;	   /* a call that waits by nature: for a tty, a pipe ... */
 	__u32 alone;	   /* the subject is the current task: paths are stored only once */
 	__u32 fired;	   /* set by the engine: a trigger was sent */
-	__u32 counted;	   /* 1 + index of the rule that counted it, and then asked for tasks */
-	__u32 learnt;	   /* 1 + index of the rule that learnt from it, likewise */
+	__u32 counted;	   /* 1 + index of a rule that counted it, and is run again with tasks */
+	__u32 learnt;	   /* likewise, of a rule that learnt from it or added it to a sum */
 	__u32 first;	   /* index of the rule to begin with */
 	__u32 lacks_tasks; /* values of tasks are not filled in yet: see rules.bpf.h */
 	__u32 busy;	   /* in use: see user_probe.bpf.h */
 	__u32 n_args;	   /* as in struct frbpf_trigger */
 	__u32 is_pending;  /* the event was found by a look, and has not ended */
-	__u32 text; /* MATCH_CALL_PATH has: 0 nothing; 1 a path; 2 + n the string of argument n */
+	__u32 text; /* MATCH_CALL_PATH holds: 0 nothing; 1 a path; 2 + n the string of argument n */
 	__u32 no_text; /* that string, or the path of a pending call, is unknown */
 	__u64 path_at; /* address of the path in the program, if no rule looks at it; 0: none */
 	__u64 file_at; /* address of the open file that the call is about; 0: none */

@@ -4,7 +4,7 @@
 
 #include <bpf/bpf_helpers.h>
 
-#define MATCH_READS_TEXTS /* of the test, in whose context the programs run */
+#define MATCH_READS_TEXTS /* from the memory of the test, in whose context the programs run */
 #include "rules.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";

@@ -39,7 +39,10 @@ struct frbpf_extract {
 	__u32 offset[FRBPF_MAX_STEPS];
 };
 
-/* How to extract what a kernel thread writes at a tracepoint. FRBPF_EXTRACT_NONE: unknown. */
+/*
+ * How to find out whose data a kernel thread writes, from the arguments of a tracepoint.
+ * FRBPF_EXTRACT_NONE: the tracepoint does not tell.
+ */
 struct frbpf_own_at {
 	struct frbpf_extract disk;	 /* FRBPF_DEV() of the disk */
 	struct frbpf_extract bio, inode; /* their addresses */
@@ -87,7 +90,7 @@ struct frbpf_probe_key {
 	__u8 pad;
 };
 
-/* Where a value of such a span comes from: the index of an argument, with these flags. */
+/* Where a value of a span between probes comes from: the index of an argument, and these flags. */
 #define FRBPF_PROBE_VALUE  0x40 /* there is a value */
 #define FRBPF_PROBE_START  0x80 /* of the start; otherwise of the end */
 #define FRBPF_PROBE_ARG(v) ((v) % FRBPF_MAX_ARGS)

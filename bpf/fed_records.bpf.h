@@ -8,7 +8,7 @@
 /* common_type of the events */
 const volatile __u16 event_type = 0;
 
-/* Where they are written to: an event of the session for each CPU */
+/* The perf event of the session on each CPU, into whose ring events are written */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
 	__uint(max_entries, 1); /* set before load */

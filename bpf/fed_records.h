@@ -30,7 +30,7 @@ enum frbpf_lock {
 	FRBPF_LOCK_FUTEX_PI,
 	FRBPF_LOCK_FLOCK,      /* the owner is a process */
 	FRBPF_LOCK_POSIX,      /* the owner is a process */
-	FRBPF_LOCK_MUTEX_SPUN, /* the task has it, after a spin; the owner is the one before */
+	FRBPF_LOCK_MUTEX_SPUN, /* the task got it by spinning; the owner is the previous one */
 };
 
 /* Written when a wait for a lock begins; if the task only spun, when it ends. */

@@ -65,7 +65,7 @@ __noinline int follow_begin(const struct frbpf_rule *rule, const struct match *m
 	if (!was)
 		return 0;
 	was->seen = m->now;
-	if (was->ended) /* after the look found it */
+	if (was->ended) /* it ended after the look had found it */
 		follow_end(&key, was->ended, was->value, was->ret);
 	return 1;
 }

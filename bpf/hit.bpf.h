@@ -50,9 +50,9 @@ const volatile __u32 n_args;
 const volatile __s32 subject_arg = -1;
 /* Index of the argument that is the number of the subject, if none is its task; -1: none. */
 const volatile __s32 subject_pid_arg = -1;
-/* Kernel threads that write a dump to disk hit this tracepoint, too. */
+/* Kernel threads that write our dumps to disk hit this tracepoint, too. */
 const volatile bool is_disturbed;
-/* Where its arguments tell whose data a kernel thread writes. */
+/* Which arguments tell whose data a kernel thread writes */
 struct frbpf_own_at own_at;
 /* Hits of the tracepoint have no subject. */
 const volatile bool subject_nobody;
@@ -351,7 +351,7 @@ __noinline int subject_fields(__u64 addr, struct match *m)
 	return 0;
 }
 
-/* Set a subject by its number in the initial pid namespace; nothing else is known of it. */
+/* Set a subject of which only the number in the initial pid namespace is known. */
 static __always_inline void subject_pid(struct match *m, __u64 pid)
 {
 	if (daemon_pidns == PID_NS_INIT_INUM) {
@@ -397,8 +397,8 @@ static __always_inline void subject_current(struct match *m, struct task_struct 
 }
 
 /*
- * Fill in the values of the tasks of a hit. Being global, it keeps the verifier from walking the
- * code after it once for each kind of subject.
+ * Fill in the values of the tasks of a hit. A global function, so that the verifier does not walk
+ * the code after the call once for each kind of subject.
  */
 __noinline int hit_tasks(struct match *m, const struct hit *hit)
 {

@@ -145,7 +145,7 @@ static __always_inline bool flights_sweep(__u64 now)
 static struct flight_key kept_keys[FRBPF_MAX_KEPT];
 static __u64 n_added;
 
-/* Keep the entry of @key. It replaces the key that was kept the longest. */
+/* Keep the entry of @key after its flight ends, instead of the entry that was kept the longest. */
 static __always_inline void flight_keep(const struct flight_key *key)
 {
 	__u64 i = __sync_fetch_and_add(&n_added, 1) % FRBPF_MAX_KEPT;

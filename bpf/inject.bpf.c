@@ -52,7 +52,7 @@ int inject(void *ctx)
 		return 0;
 	if (event.bank && event.bank != 1 + bank)
 		return EAGAIN;
-	/* without a subject, it is about the machine, or about a cgroup that its rule names */
+	/* an event without a subject is about the machine, or about a cgroup that its rule names */
 	if (!event.in_scope && event.thread[0] && !number_in_scope(event.thread[0]))
 		return 0;
 	match_fill(m, bpf_ktime_get_ns());

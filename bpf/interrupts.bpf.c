@@ -25,7 +25,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 _Static_assert(LINES < N_SUMS, "room for all sums");
 
-/* Sum of short ones, since the first of them began */
+/* Sum of short interrupts or softirqs, since the first of them began */
 struct sum {
 	__u64 since, ns;
 	__u64 name; /* address of the handler's name; 0: softirqs, or several names */

@@ -23,8 +23,8 @@ static __always_inline bool is_in_scope_cgroup(struct task_struct *task)
 }
 
 /*
- * Is the task in the scope of the rules? A source that measures after its subject may be gone calls
- * this earlier, while it has the task.
+ * Is the task in the scope of the rules? If the subject may end before the measurement does, the
+ * source calls this early, while the task exists.
  */
 static __always_inline bool in_scope(struct task_struct *task)
 {
@@ -37,7 +37,7 @@ static __always_inline bool in_scope(struct task_struct *task)
 
 /*
  * The same for a task known only by its address or, below, by its number in the initial pid
- * namespace. From a number the cgroup cannot be found.
+ * namespace. A scope that is a cgroup has every number: the cgroup cannot be looked up.
  */
 static __always_inline bool address_in_scope(__u64 task)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Lets one program on a CPU at a time use `match_room`. Before 6.2 an interrupt may run a program a
- * second time.
+ * Lets one program at a time on each CPU use `match_room`. Before 6.2, an interrupt may run a
+ * program that is already running on that CPU.
  */
 #ifndef FRBPF_MATCH_LOCK_BPF_H
 #define FRBPF_MATCH_LOCK_BPF_H

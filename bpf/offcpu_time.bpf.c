@@ -193,7 +193,7 @@ static __always_inline void off_cpu_begin(struct task_struct *task, __u64 now, b
 	s->user_bytes = bytes > 0 ? bytes : 0;
 }
 
-/* A bound that the verifier of 6.1 forgets unless it is checked where it is needed. */
+/* Is @n_ at most @most_? The verifier of 6.1 forgets this bound: check it where it is needed. */
 #define AT_MOST(n_, most_)                                                                         \
 	({                                                                                         \
 		barrier_var(n_);                                                                   \
@@ -212,9 +212,9 @@ static __always_inline bool spans_freeze(__u64 begin, __u64 end)
 }
 
 /*
- * Keep a sleep for ot_asleep(). The copies of the rings may lack it: the rings were paused when it
- * ended, or had been copied before. A kept sleep that spans the freeze is not replaced by a later
- * one.
+ * Keep a sleep that has ended, for ot_asleep(). The copies of the rings may lack it: the rings were
+ * paused when it ended, or had been copied before. A kept sleep that spans the freeze is not
+ * replaced by a later one.
  */
 static __always_inline void off_cpu_keep(struct off_cpu *s, const struct frbpf_off_cpu *r,
 					 __u64 kernel_bytes, __u64 begin, __u64 now)
@@ -231,7 +231,7 @@ static __always_inline void off_cpu_keep(struct off_cpu *s, const struct frbpf_o
 	s->kept.begin = begin;
 }
 
-/* @task is about to run. */
+/* Write the record of a sleep. @task is about to run. */
 static __always_inline void off_cpu_write(void *ctx, struct task_struct *task, struct off_cpu *s,
 					  __u64 begin, __u64 now)
 {

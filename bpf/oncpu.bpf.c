@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * oncpu: the time that a task runs, in pieces. A piece ends at the switch away from the task, at a
- * tick, or when the scheduler updates its runtime otherwise. For rules on a share of time. The
- * subject is that task, which is also `current`. Interrupts are included; the idle task is not.
+ * oncpu: the time that a task runs, in pieces, for rules on a share of time. A piece ends when the
+ * scheduler switches away from the task. A piece of PIECE or more also ends when the scheduler
+ * updates the runtime of the task, as at a tick. The subject is that task, which is also `current`.
+ * Interrupts are included; the idle task is not.
  */
 #include "vmlinux.h"
 
@@ -15,7 +16,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* The time of this CPU is counted up to here, ns; 0: unknown yet. */
+/* The end of the last counted piece on this CPU, ns; 0: none was counted yet. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);

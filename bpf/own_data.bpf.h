@@ -21,7 +21,7 @@ static __always_inline __u64 suppress_value(__u32 slot)
 	return value ? *value : 0;
 }
 
-/* May dumps go to the disk @dev? A kernel thread may only write there for us. */
+/* May dumps go to the disk @dev? What kernel threads write to other disks is never ours. */
 static __always_inline bool is_own_disk(__u64 dev)
 {
 	__u64 disk = suppress_value(FRBPF_SUPPRESS_DISK);

@@ -141,7 +141,7 @@ __noinline int file_path(__u64 addr, struct path_text *out)
 	return 0;
 }
 
-/* The same of the executable. It is empty for an exiting task that has given up its memory, @mm. */
+/* Write the path of the executable of @mm. It is empty for a task that has given up its memory. */
 __noinline int exe_path(__u64 mm, struct path_text *out)
 {
 	return file_path((__u64)BPF_CORE_READ((struct mm_struct *)mm, exe_file), out);
@@ -186,7 +186,7 @@ __noinline int path_part_step(const struct frbpf_path_glob *glob, const struct p
 	return byte;
 }
 
-/* Does the automaton @idx accept the path? See struct frbpf_path_glob. None accepts "". */
+/* Does the automaton @idx accept the path? See struct frbpf_path_glob. No automaton accepts "". */
 __noinline int path_glob_holds(__u32 idx, const struct path_text *path)
 {
 	struct frbpf_path_glob *glob = bpf_map_lookup_elem(&path_globs, &idx);

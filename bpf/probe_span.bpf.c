@@ -35,7 +35,7 @@ struct {
 	__type(value, struct begun);
 } spans SEC(".maps");
 
-/* Entries that were added to `spans` and not deleted; those that were evicted may be included. */
+/* Entries added to `spans` and not deleted. Includes evicted entries that were not noticed. */
 __s64 n_spans;
 
 /* Unused keys are zero. */
@@ -109,9 +109,10 @@ static __always_inline void set_values(struct match *m, const __u64 *start, cons
 }
 
 /*
- * The map does not tell what it evicts, and an end without a start is nothing unusual. But if more
- * entries were added than it can hold, it has evicted one. Its reserves for each CPU make it evict
- * some earlier: these are not counted, as they cannot be told from spans that are under way.
+ * Count an added entry, and an eviction if there was one. The map does not report evictions, and an
+ * end without a start is normal. But if more entries were added than the map can hold, it has
+ * evicted one. It keeps free entries in reserve for each CPU, so it evicts some entries earlier.
+ * Those are not counted: they look like spans that are under way.
  */
 static __always_inline void count_evicted(void)
 {

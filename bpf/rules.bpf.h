@@ -139,7 +139,8 @@ static __always_inline bool rule_ignores_waits(const struct frbpf_rule *rule)
 }
 
 /*
- * Do the limits count per rule, not per subject? And does no other rule report the subject?
+ * Can the limits of the rule be checked before its subject is known? Not those of a PART rule: its
+ * matches are recorded with their subject.
  */
 static __always_inline bool rates_of_rule(const struct frbpf_rule *rule)
 {
@@ -187,7 +188,7 @@ static __always_inline __u32 rule_outcome(const struct frbpf_rule *rule,
 	return cause;
 }
 
-/* An event that an ABSENT rule waits for; our own events do not count. */
+/* Note an event that an ABSENT rule waits for, unless it is our own. */
 static __always_inline void rule_hear(struct frbpf_rule_state *st, struct match *m)
 {
 	if (m->self)
@@ -258,7 +259,7 @@ static __always_inline int rule_matches(const struct frbpf_rule *rule, struct fr
 	if (m->value && !counted)
 		state_count(st, m->value);
 	cause = rule_outcome(rule, st, m, counted);
-	/* the subject of the largest suppressed match is recorded */
+	/* the largest suppressed match is recorded with its subject */
 	if (cause_is_reported(cause) && m->lacks_tasks && !(rule->flags & FRBPF_RULE_QUIET) &&
 	    is_largest_suppressed(st, m->value))
 		cause = CAUSE_ASK_TASKS;

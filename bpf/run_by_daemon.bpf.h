@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Programs of every source that the daemon runs itself. look_end() ends a look, see struct
- * frbpf_look: it runs the rules on absence. Sources with pending events use look.bpf.h, too.
- * learn_self() gets the ids of the daemon.
+ * Programs that every source has and that the daemon runs itself. look_end() ends a look (see
+ * struct frbpf_look) and runs the rules on absence. learn_self() gets the ids of the daemon.
+ * Sources with pending events use look.bpf.h, too.
  */
 #ifndef FRBPF_RUN_BY_DAEMON_BPF_H
 #define FRBPF_RUN_BY_DAEMON_BPF_H

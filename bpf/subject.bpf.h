@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A subject that may have ended when its wait is over: the values of the task are saved when the
- * wait begins. This happens for each event, so names are copied without cleaning. They are cleaned
- * for the few events that rules evaluate.
+ * wait begins. This happens for each event, so names are copied with the bytes after their NUL.
+ * Those bytes are cut off only for the few events that rules evaluate.
  */
 #ifndef FRBPF_SUBJECT_BPF_H
 #define FRBPF_SUBJECT_BPF_H
@@ -86,7 +86,7 @@ static __always_inline void match_saved(struct match *m, const struct subject *s
 	val[FRBPF_FIELD_PPID][0] = s->ppid;
 	val[FRBPF_FIELD_PRIO][0] = (__s64)s->prio;
 	val[FRBPF_FIELD_CPU][0] = s->cpu;
-	/* otherwise they are those of an earlier user of the entry */
+	/* otherwise @cgroups is left from an earlier user of the entry */
 	if (rules_look_at_cgroups(m->bank) && s->own_cgroup)
 		m->cgroup[MATCH_SUBJECT] = *cgroups;
 }

@@ -178,7 +178,7 @@ int BPF_PROG(sc_enter, struct pt_regs *regs, long nr)
 	return 0;
 }
 
-/* Is this the end of the call that began, not of one whose entry was missed? False is counted. */
+/* Does the recorded call end here, not another call whose entry was missed? False is counted. */
 static __always_inline bool is_same_call(const struct call *call, struct pt_regs *regs, long ret)
 {
 	if (call->ip == syscall_ip(regs) && call->sp == syscall_sp(regs))
@@ -204,8 +204,8 @@ static __always_inline struct file *file_of(struct task_struct *task, __u32 n)
 }
 
 /*
- * Is the first argument of the call a file that calls wait for: a tty, a pipe, a socket or an
- * anonymous file such as an eventfd? True for an unknown one.
+ * Is the first argument of the call a file on which calls wait by nature: a tty, a pipe, a socket
+ * or an anonymous file such as an eventfd? True if the file is unknown.
  */
 static __always_inline bool waits_at_fd(struct task_struct *task, struct pt_regs *regs)
 {
@@ -420,7 +420,7 @@ static __always_inline bool call_lasts(const struct call *call, struct pt_regs *
 	       call->sp == syscall_sp(regs);
 }
 
-/* Take the copy of the path. An unknown one matches no condition. */
+/* Take the copied path of a pending call. If it is unknown, it matches no condition. */
 static __always_inline void take_copied_path(struct match *m, struct task_struct *task, __u64 begin)
 {
 	struct path_text *path = &m->path[MATCH_SUBJECT][MATCH_CALL_PATH];
