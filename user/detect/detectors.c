@@ -259,7 +259,7 @@ static void count_matches(struct frbpf_rule_state *st)
 		st->matched += st->suppressed[i];
 	for (int i = 1; i < FRBPF_MAX_VALUES; i++)
 		larger += st->values[i];
-	/* a value is counted before its outcome, so the sum may be larger for a moment */
+	/* programs count a value before the outcome: for a moment, `larger` may exceed `matched` */
 	st->values[0] = larger < st->matched ? st->matched - larger : 0;
 }
 

@@ -7,9 +7,9 @@
  * this directory, or in tracepoint/, probe/ or app/ next to its helpers. inject/ serves events that
  * user space sees; engine/ is shared by all sources and their rules.
  *
- * The sources share maps, such as the trigger ring and the rule states. One thread updates while
- * another may consume. The process that loads a source is never a subject, so update after the last
- * fork of the daemon.
+ * The sources share maps, such as the trigger ring and the rule states. One thread may update while
+ * another consumes. The process that calls update is never a subject of rules, so the daemon forks
+ * itself before.
  */
 #ifndef FRBPF_DETECT_DETECTORS_H
 #define FRBPF_DETECT_DETECTORS_H
@@ -88,23 +88,23 @@ int detectors__rule_suppressed(const struct detectors *d, uint32_t slot,
 			       struct frbpf_suppressed *ret);
 
 /*
- * Suppress the triggers of @slot, or of all with FRBPF_SUPPRESS_ALL, until @until, ns; 0: do not. A
- * rule that comes into force is not suppressed. Only writes memory.
+ * Suppress the triggers of @slot until @until, ns; 0: do not suppress them. FRBPF_SUPPRESS_ALL as
+ * @slot: those of all rules. A rule that comes into force is not suppressed. Only writes memory.
  */
 void detectors__suppress(struct detectors *d, uint32_t slot, uint64_t until);
 
-/* Dumps begin to be written (@on), or all are complete. For any thread. */
+/* Note that the writing of dumps begins (@on), or that all are complete. For any thread. */
 void detectors__note_writing(struct detectors *d, bool on);
 
 /*
- * Set the helper processes of the daemon: they are no subjects of any rule. At most
+ * Set the helper processes of the daemon, which are never subjects of rules. At most
  * FRBPF_MAX_HELPERS; further ones are ignored. For any thread; only writes memory.
  */
 void detectors__own_helpers(struct detectors *d, const pid_t *pids, size_t n);
 
 /*
- * Dumps are written below the directory @fd. So what kernel threads write to other disks, or to
- * files elsewhere, is never taken for a dump.
+ * Tell the programs that dumps are written below the directory @fd, which is borrowed. What kernel
+ * threads write to other disks, or to files elsewhere, is then not taken for a dump.
  */
 void detectors__own_base(struct detectors *d, int fd);
 
@@ -140,7 +140,7 @@ bool detectors__learnt(const struct detectors *d, uint32_t slot, struct learnt *
 /* Call @fn with what the rules have learnt, to save it for the next process. 0 or -ENOMEM. */
 int detectors__each_learnt(const struct detectors *d,
 			   void (*fn)(const struct past_learnt *p, void *arg), void *arg);
-/* How often a limit was written: it tells whether there is anything new to save. */
+/* The number of limits written so far: while it is unchanged, there is nothing new to save. */
 uint64_t detectors__limits_learnt(const struct detectors *d);
 /*
  * Have detectors__consume() call @fn with the stacks that follow a trigger. Call this before the
@@ -150,8 +150,8 @@ void detectors__on_stacks(struct detectors *d, void (*fn)(const struct frbpf_sta
 			  void *arg);
 
 /*
- * The same for the ends of pending events that fired a rule (FRBPF_TRIGGER_FOLLOWED). Nothing comes
- * when the rule is no longer in force.
+ * The same for the ends of pending events that fired a rule (FRBPF_TRIGGER_FOLLOWED). An end is not
+ * reported if the rule is no longer in force by then.
  */
 void detectors__on_ended(struct detectors *d, void (*fn)(const struct frbpf_ended *e, void *arg),
 			 void *arg);

@@ -27,7 +27,7 @@ struct detectors {
 	struct frbpf_rule_state *states; /* shared memory, too */
 	struct learners *learners;
 	struct rate_keys *keys;
-	bool flipped;		  /* programs may still read the bank that is not in force */
+	bool flipped;		  /* since the last flip, programs may still read the old bank */
 	uint64_t unmeasured_gone; /* this and the next three: sums over detached sources */
 	uint64_t not_seen_gone;
 	uint64_t texts_unread_gone;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * psi: triggers of the kernel report that tasks were stalled for too long. There are two: one at
- * the threshold of the rule, and one at an eighth of it. The early one only reads total=, so that
- * the start value is known when the rule's own fires.
+ * psi: triggers of the kernel report that tasks were stalled for too long. A rule has two: one at
+ * its threshold, and an early one at an eighth of that. When the early one fires, we only read
+ * total=, so that an earlier value is known when the other one fires.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -82,8 +82,8 @@ static void read_own_pressure(struct psi *p, uint64_t now)
 }
 
 /*
- * Would the rule have fired without our stall? The kernel's sum, less the most that is ours: as
- * long as we wrote, or as our own cgroup was stalled.
+ * Would the rule have fired without our part of the stall? Subtract the most that we can have
+ * caused: the time for which we wrote dumps or, if less, for which our own cgroup was stalled.
  */
 static bool stall_is_theirs(const struct psi *p, uint64_t now, uint64_t value)
 {
@@ -142,7 +142,7 @@ static int open_error(const struct psi *p, int code, struct err *err)
 	return err_set(err, code, "%s: %s", p->path, strerror(-code));
 }
 
-/* O_NONBLOCK as in psi.rst of the kernel. A descriptor has one trigger. */
+/* Open a trigger; a descriptor can have one. O_NONBLOCK as in the kernel's psi.rst. */
 static int open_trigger(const struct psi *p, uint64_t threshold_us)
 {
 	RAISED_RIGHTS(RIGHTS_FILES); /* the file may belong to another user, and is written to */
@@ -279,8 +279,8 @@ static int find_psi_path(struct psi *p)
 }
 
 /*
- * Find our cgroup relative to that of the target. If we are in the root cgroup, no file has our
- * pressure alone.
+ * Is our cgroup in that of the target, so that the target includes our stall? Then open our own
+ * pressure. No file has ours alone if we are in the root cgroup, or in the target itself.
  */
 static void find_own_pressure(struct psi *p)
 {
@@ -297,8 +297,8 @@ static void find_own_pressure(struct psi *p)
 }
 
 /*
- * Not checked: cgroups, which may be created later; and, unless we are root, whether the kernel
- * accepts the trigger, since the check is then made for a daemon that runs as root.
+ * Cgroups are not checked: they may be created later. Unless we are root, it is not checked whether
+ * the kernel accepts the trigger: the check is then made for a daemon that runs as root.
  */
 static int psi_check(enum frbpf_source source, const char *target, struct err *err)
 {

@@ -17,9 +17,9 @@ void psi_meter__add(struct psi_meter *m, uint64_t time, uint64_t total_us)
 }
 
 /*
- * Estimate total= at the start of the window. Between two readings close to each other it is taken
- * to have grown evenly. Between distant ones it is taken to have grown only at the end: otherwise
- * the kernel would have reported pressure before.
+ * Estimate total= at the start of the window. Between two readings that are close in time, it is
+ * taken to have grown evenly. Between distant ones, it is taken to have grown only at the end:
+ * otherwise the kernel would have reported pressure earlier.
  */
 static uint64_t total_at(const struct psi_meter *m, uint64_t begin, uint64_t window)
 {

@@ -26,7 +26,7 @@ struct group {
 	bool opened;	       /* owned */
 };
 
-/* An update. All that may fail is prepared here first; then the whole is committed. */
+/* An update. Everything that may fail is prepared here first; then all of it is committed. */
 struct update {
 	const struct rule_conf *rules;
 	size_t n_rules;
@@ -303,7 +303,7 @@ static int update__prepare(struct update *u, struct detectors *d, struct err *er
 {
 	int code = update__build_tables(u, d, err);
 
-	/* slots freed by earlier updates: after an update, the cooldowns of old rules are saved */
+	/* slots freed by earlier updates; kept until now, so that their cooldowns could be saved */
 	for (uint32_t slot = 0; slot < FRBPF_MAX_SLOTS; slot++) {
 		if (d->slots.v[slot].used)
 			continue;
@@ -354,7 +354,7 @@ static void forget_followed(const struct detectors *d, const struct update *u)
 	}
 }
 
-/* Cannot fail. */
+/* Put what was prepared in force. Cannot fail. */
 static void update__commit(struct update *u, struct detectors *d)
 {
 	struct source **gone = d->sources;

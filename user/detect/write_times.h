@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Recent times when dumps were written: the stall that our writing caused is at most as long as we
- * wrote. For any thread.
+ * Recent times when dumps were written. Our writing cannot have stalled others for longer than it
+ * took. For any thread.
  */
 #ifndef FRBPF_DETECT_WRITE_TIMES_H
 #define FRBPF_DETECT_WRITE_TIMES_H
@@ -24,7 +24,7 @@ struct write_times { /* { .lock = PTHREAD_MUTEX_INITIALIZER }: nothing was writt
 /* Writing begins (@on) or ends. Nothing changes if it has begun or ended already. */
 void write_times__note(struct write_times *w, bool on, uint64_t now);
 
-/* The most time, ns, that was spent writing between @from and @to. */
+/* Upper limit of the time, ns, that was spent writing between @from and @to. */
 uint64_t write_times__within(struct write_times *w, uint64_t from, uint64_t to);
 
 #endif

@@ -25,7 +25,7 @@ struct app {
 	} want[2][FRBPF_MAX_ARGS];
 };
 
-/* The thread that sent the message: the kernel reports only the process, so the message has it. */
+/* Get the thread that sent the message, which names it: the kernel reports only the process. */
 static pid_t thread_of(const struct app_message *m, pid_t pid)
 {
 	const struct app_arg *arg = app_message__arg(m, TID_KEY);

@@ -81,8 +81,8 @@ void app_limits__init(struct app_limits *l)
 /* ---- buckets ---- */
 
 /*
- * Get the bucket of @uid. If it has none, reuse a full bucket, with which nothing is forgotten;
- * else share the fullest.
+ * Get the bucket of @uid. If it has none, take over a full bucket: it records nothing that matters
+ * any more. If no bucket is full, share the fullest.
  */
 static struct app_bucket *find_bucket(struct app_limits *l, uid_t uid, uint64_t now)
 {

@@ -18,7 +18,7 @@
 #include "rules/units.h"
 
 #define BATCH	    64			/* messages per call, for fairness */
-#define AGE_MAX	    (10 * NSEC_PER_SEC) /* of a message; an older one: the clock was set */
+#define AGE_MAX	    (10 * NSEC_PER_SEC) /* of a message; if it seems older, the clock was set */
 #define FDS_MAX	    253			/* SCM_MAX_FD */
 #define SOCKET_MODE 0666
 
@@ -64,7 +64,7 @@ struct app_socket *app_socket__new(struct listener *listener)
 	return s;
 }
 
-/* A path that is too long is reported by open. */
+/* If a path is too long, `shown` is empty, and opening the socket reports it. */
 static void set_paths(struct endpoint *e, const char *path, int dir_fd)
 {
 	const char *slash = strrchr(path, '/');
@@ -183,7 +183,7 @@ static void take_datagram(struct app_socket *s, struct datagram *d)
 	if (!d->has_sender || !app_limits__take(&s->limits, d->sender.uid, now_ns()))
 		count_datagram(&s->limited);
 	else if (app_message__parse(d->data, d->len, &s->message, &why, &at) ||
-		 s->message.duration > d->sender.time) /* it began before the machine */
+		 s->message.duration > d->sender.time) /* it would have begun before the boot */
 		count_datagram(&s->malformed);
 	else
 		hand_over_message(s, &s->message, &d->sender);
@@ -264,7 +264,7 @@ static void close_endpoint(struct endpoint *e)
 {
 	if (e->fd < 0)
 		return;
-	/* not under the lock, for which the thread may wait */
+	/* not under the lock: this waits for the thread, which may wait for the lock */
 	listener__remove(e->socket->listener, e->fd);
 	unlink(e->at);
 	close(TAKE_FD(e->fd));
@@ -286,7 +286,7 @@ static int open_own_socket(struct app_socket *s, struct err *err)
 		    : 0;
 }
 
-/* If another recorder has the common path, it keeps it; our own path works in any case. */
+/* If another recorder listens at the common path, leave it alone: our own path still works. */
 static void open_common_socket(struct app_socket *s)
 {
 	if (s->common.shown[0] && s->own.fd >= 0 && s->common.fd < 0)

@@ -47,7 +47,7 @@ void app_socket__set_common(struct app_socket *s, const char *path);
  */
 int app_socket__join(struct app_socket *s, struct app_client *c, struct err *err);
 /*
- * Once this returns, c->fn does not run and is not called again. @c need not have joined.
+ * Remove @c, which need not have joined. Once this returns, c->fn does not run any more.
  */
 void app_socket__leave(struct app_socket *s, struct app_client *c);
 
@@ -55,7 +55,7 @@ struct app_stats {
 	const char *path;   /* the common path if we listen there, else our own; NULL: not open */
 	bool common;	    /* `path` is that of app_socket__set_common() */
 	uint64_t received;  /* all messages; of these: */
-	uint64_t limited;   /* dropped: their user sent too many */
+	uint64_t limited;   /* dropped: their user sent too many, or is unknown */
 	uint64_t malformed; /* not in the format of a message */
 	uint64_t unknown;   /* no rule names them */
 };

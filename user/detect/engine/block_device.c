@@ -61,7 +61,7 @@ static int find_disk_by_name(const char *name, uint64_t *ret, struct err *err)
 	return found ? 0 : refuse_missing_disk(name, err);
 }
 
-/* Read the link to the directory of a device; that of a partition is below that of its disk. */
+/* Read the sysfs link to a device's directory. A partition's is in the directory of its disk. */
 static char *sysfs_disk_link(uint64_t dev, char *buf, size_t size)
 {
 	char path[64];
@@ -88,7 +88,7 @@ static bool has_attribute(uint64_t dev, const char *name)
 	return access(path, F_OK) == 0;
 }
 
-/* Devices that map, mirror or are in memory pass requests on to other devices, or have none. */
+/* Refuse a device that gets no requests: one that maps or mirrors others, or is in memory. */
 static int refuse_without_requests(const char *text, uint64_t dev, struct err *err)
 {
 	if (!has_attribute(dev, "dev") || has_attribute(dev, "mq"))
@@ -137,7 +137,7 @@ static bool is_memory_file_system(int fd)
 	return !fstatfs(fd, &fs) && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
 }
 
-/* "../../devices/.../vda/vda1": the name of the disk is that of the directory above. */
+/* In "../../devices/.../vda/vda1", the directory above the partition has the name of the disk. */
 static bool find_disk_of(uint64_t partition, uint64_t *ret)
 {
 	char link[PATH_MAX], *disk, *name;
@@ -163,7 +163,7 @@ uint64_t block_device__below(int fd)
 	dev = FRBPF_DEV(major(st.st_dev), minor(st.st_dev));
 	if (has_attribute(dev, "partition") && !find_disk_of(dev, &dev))
 		return 0;
-	/* the requests go to the file or device below instead */
+	/* this device gets no requests: the file or device below it does */
 	if (!has_attribute(dev, "mq") || has_attribute(dev, "loop"))
 		return 0;
 	return dev;

@@ -2,7 +2,7 @@
 /*
  * The cgroups (v2) that rules name by path, and the map of their ids, which BPF compares. Life of a
  * set: make for the new rules, resolve before they come into force, commit, free. While a set with
- * cgroups is in force, BPF programs follow which are created and removed.
+ * cgroups is in force, BPF programs keep the ids up to date as cgroups are created and removed.
  */
 #ifndef FRBPF_DETECT_CGROUPS_H
 #define FRBPF_DETECT_CGROUPS_H

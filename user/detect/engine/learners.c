@@ -235,7 +235,7 @@ static void learners__on_timer(void *arg, uint32_t events)
 	uint64_t expired;
 
 	(void)events;
-	if (read(l->timer, &expired, sizeof(expired)) > 0) /* else it was set anew meanwhile */
+	if (read(l->timer, &expired, sizeof(expired)) > 0) /* else it was rearmed meanwhile */
 		learners__advance(l, now_ns());
 }
 
@@ -285,7 +285,7 @@ static struct learner *learner__new(const struct rule_conf *r, int n_cpus)
 	return NULL;
 }
 
-/* Calculate the percentile anew: the rule may want another one than before. */
+/* Recalculate the percentile: the rule may use another one than before. */
 static void learner__begin_with(struct learner *w)
 {
 	struct slice sum;

@@ -50,7 +50,7 @@ bool learners__get(struct learners *l, uint32_t slot, struct learnt *ret);
  */
 int learners__each(struct learners *l, void (*fn)(const struct past_learnt *p, void *arg),
 		   void *arg);
-/* How often a limit was written. */
+/* The number of times that a limit was written. */
 uint64_t learners__changes(struct learners *l);
 
 void learners__free(struct learners *l);

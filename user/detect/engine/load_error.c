@@ -20,7 +20,7 @@
 #define ENOTSUPP 524 /* include/linux/errno.h, not in uapi: from the JIT compiler */
 #endif
 
-/* The callback of libbpf is per process, its messages belong to the loading thread. */
+/* libbpf has one print callback per process; the messages belong to the thread that loads. */
 static __thread struct load_log *current_log;
 
 /* Keep the last lines of a verifier log: they name the instruction and what is wrong with it. */
@@ -96,8 +96,9 @@ int load_error__check_kernel(struct err *err)
 }
 
 /*
- * Every source needs task_struct::__state (see bpf/compat.bpf.h), the newest of its needs. Older
- * kernels refuse different things first: maps of task storage, types, instructions.
+ * Is the kernel too old? Of what every source needs, task_struct::__state is the most recent (see
+ * bpf/compat.bpf.h). Kernels without it fail at different things: task storage maps, types,
+ * instructions.
  */
 static bool btf_too_old(void)
 {

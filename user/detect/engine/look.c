@@ -19,8 +19,8 @@
 
 #define LOOKS_PER_THRESHOLD 10
 #define LOOK_LEAST                                                                                 \
-	(10 * NSEC_PER_MSEC) /* minimum between two of them, however low the
-						  * threshold */
+	(10 * NSEC_PER_MSEC) /* minimum time between two looks, however low
+						  * the threshold */
 
 struct look {
 	struct source *source;
@@ -31,7 +31,7 @@ struct look {
 	uint64_t failed; /* looks; read by any thread */
 };
 
-/* At @when, ns; 0: never. */
+/* Have the next look at @when, ns; 0: never. */
 static void look__set_timer(struct look *l, uint64_t when)
 {
 	const struct itimerspec its = {
@@ -54,7 +54,7 @@ static uint64_t lowest_limit(const struct source *s)
 	return bank->min_pending < bank->min_silence ? bank->min_pending : bank->min_silence;
 }
 
-/* When an event may next reach a threshold. New events do not before the lowest threshold. */
+/* The time of the next look, ns: when an event that is pending now, or a new one, may match. */
 static uint64_t next_look(const struct frbpf_look *done, uint64_t lowest)
 {
 	uint64_t pause = lowest / LOOKS_PER_THRESHOLD, next = done->next;
@@ -66,7 +66,7 @@ static uint64_t next_look(const struct frbpf_look *done, uint64_t lowest)
 	return next < done->now + pause ? done->now + pause : next;
 }
 
-/* Others of the source, with other targets, look at other events. */
+/* Identify the looker: the same source with another target looks at other events. */
 static uint64_t looker_of(const struct source *s)
 {
 	const char *target = s->target ?: "";
@@ -97,7 +97,7 @@ static void on_look_timer(void *arg, uint32_t events)
 
 	(void)events;
 	if (read(l->timer, &expired, sizeof(expired)) < 0)
-		return; /* it was set anew meanwhile */
+		return; /* the timer was rearmed meanwhile */
 	pthread_mutex_lock(&l->lock);
 	lowest = lowest_limit(s);
 	if (lowest != UINT64_MAX) {
@@ -142,7 +142,7 @@ void look__resume(struct look *l)
 {
 	if (!l)
 		return;
-	/* now: events that a new rule is about may be pending already */
+	/* look now: events that a new rule is about may be pending already */
 	look__set_timer(l, lowest_limit(l->source) == UINT64_MAX ? 0 : now_ns());
 	pthread_mutex_unlock(&l->lock);
 }

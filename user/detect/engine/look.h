@@ -30,10 +30,7 @@ uint64_t look__failed(const struct look *l);
 /* Call it before the programs are unloaded. NULL is legal. */
 void look__free(struct look *l);
 
-/*
- * ---- looks of sources whose pending events are in a table by key: the passes of bpf/due.bpf.h
- * ----
- */
+/* ---- the passes of bpf/due.bpf.h, for sources whose pending events are in a table by key ---- */
 
 struct bpf_map;
 struct bpf_program;

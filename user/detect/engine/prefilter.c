@@ -235,7 +235,7 @@ void prefilter__make(const struct frbpf_rule *rules, size_t n, const char *const
 	clear_wants(&all);
 	clear_wants(&one);
 	for (size_t i = 0; i < n; i++) {
-		if (rules[i].flags & FRBPF_RULE_AFTER) /* only events that another rule matches */
+		if (rules[i].flags & FRBPF_RULE_AFTER) /* another rule must match the event first */
 			continue;
 		if (!rules[i].n_nodes)
 			merge_wants(&all, &one, first);

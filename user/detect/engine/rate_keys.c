@@ -13,7 +13,7 @@
 
 /* Expired entries stay for a second: a running program may still use them. */
 #define TIDY_AFTER_NS NSEC_PER_SEC
-/* With more rules than this, they share the room of this many. */
+/* With more rules than this, each gets less room: together they get the room of this many. */
 #define RULES_WITH_ALL 8
 #define ROOM_MIN       64
 
@@ -187,7 +187,7 @@ int rate_keys__give(struct rate_keys *k, uint32_t slot, const struct rule_conf *
 			err = give_map(k, slot, i, r, n_rules, past);
 	}
 	if (past && past->n_cooling)
-		k->due = now_ns(); /* it may be full already */
+		k->due = now_ns(); /* the saved cooldowns may fill the map already */
 	return err;
 }
 

@@ -19,7 +19,7 @@ struct rate_keys;
 int rate_keys__new(int *ret_cooling_fd, int *ret_counting_fd, int *ret_sharing_fd,
 		   int *ret_keyed_fd, struct rate_keys **ret);
 
-/* The entries of each map of a rule: a share of @max, if @n_rules rules have such maps. */
+/* The number of entries of a rule's map: @max, or less if many rules (@n_rules) have such maps. */
 uint32_t rate_keys__room(uint32_t max, size_t n_rules);
 /* Does the rule have cooldowns, counts or shares per process, thread, ...? */
 bool rate_keys__wanted(const struct rule_conf *r);

@@ -67,7 +67,7 @@ static int fill_rule(struct frbpf_rule *rule, const struct rule_conf *conf, uint
 		return -EINVAL;
 	memset(rule, 0, sizeof(*rule));
 	rule->id = conf->id;
-	/* each value counts: it is learnt from, or added to others */
+	/* no value is too small: the rule learns from it, or adds it to a sum */
 	rule->threshold = when__takes_all(&conf->when) ? 0 : conf->when.threshold;
 	rule->sum = conf->when.threshold;
 	rule->share = (struct frbpf_rate){ .window = conf->when.share.window,
@@ -162,8 +162,8 @@ static int place_strings(struct rule_table *t, struct frbpf_rule *rule, enum frb
 }
 
 /*
- * By insertion: at most FRBPF_MAX_RULES, and rules of equal threshold keep their order. @whens is
- * sorted along.
+ * Insert a rule into @rules and @whens, sorted by threshold. Rules of equal threshold keep their
+ * order. There are at most FRBPF_MAX_RULES, so this is fast enough.
  */
 static void insert_rule(struct frbpf_rule *rules, const struct when **whens, size_t n,
 			const struct frbpf_rule *rule, const struct when *when)
@@ -254,7 +254,7 @@ int rule_table__build(const struct when *when, const struct rule_conf *rules, si
 	return 0;
 }
 
-/* The slot @id has in @cur, unless an earlier rule of the same id took it over into @next. */
+/* Find the slot of @id in @cur, unless an earlier rule with the same id has it in @next already. */
 static int find_kept(const struct slots *cur, const struct slots *next, uint64_t id)
 {
 	for (int i = 0; i < FRBPF_MAX_SLOTS; i++) {

@@ -70,8 +70,9 @@ int scope__keys_fd(const struct scope *s)
 }
 
 /*
- * The leader is added by its pidfd, as user space must; its threads by the iterator. New threads
- * meanwhile are forked by threads in the scope, or found by the iterator.
+ * User space can only add the leader, by its pidfd; then the iterator adds the other threads. A
+ * thread created meanwhile is added by the fork program if its parent is in the scope, else by the
+ * iterator.
  */
 int scope__add(struct scope *s, pid_t pid, struct err *err)
 {

@@ -15,7 +15,7 @@ struct scope;
 
 /* Load and attach. The scope is empty at first; from now on, children of its tasks are added. */
 int scope__open(struct err *err, struct scope **ret);
-/* The map of the tasks in the scope, for the sources; owned by @s. */
+/* The maps of the tasks in the scope, for the sources: task storage, and by key; owned by @s. */
 int scope__map_fd(const struct scope *s);
 int scope__keys_fd(const struct scope *s);
 /* Add the process @pid with all of its threads. -ESRCH: it has ended. */

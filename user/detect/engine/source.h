@@ -119,7 +119,7 @@ int source__open(const struct source_ops *ops, const char *target, const struct 
 /* Does the source have room for the rules of @table? */
 bool source__fits(const struct source *s, const struct rule_table *table);
 
-/* Write @table to the inactive bank. Since the last flip, a grace period must have passed. */
+/* Write @table to the inactive bank. An RCU grace period must have passed since the last flip. */
 int source__write(struct source *s, const struct rule_table *table, struct err *err);
 /* Put the inactive bank in force. */
 void source__flip(struct source *s);
@@ -165,9 +165,7 @@ int source__attach_waits(struct bpf_program *newtask, struct bpf_link **newtask_
 			 struct bpf_program *tasks, const struct source_link *order, size_t n);
 /* For sources: run an iterator program to its end. 0 or negative errno. */
 int source__iterate(struct bpf_program *prog);
-/*
- * The same for a program that writes: append that to @ret, and end when it has @max bytes or more.
- */
+/* The same for a program that writes output: append it to @ret; stop once @ret has @max bytes. */
 int source__iterate_into(struct bpf_program *prog, struct buf *ret, size_t max);
 
 #endif

@@ -8,7 +8,7 @@
 #include "detect/engine/text_set.h"
 #include "rules/glob.h"
 
-/* The hash identifies the same text in the next set. */
+/* Identifies a text, so that the next set finds it again. */
 static uint64_t text_hash(const char *text, uint32_t kind)
 {
 	return hash_fnv1a(HASH_FNV1A_BEGIN + kind, text, strlen(text));

@@ -67,16 +67,16 @@ int feed__attach(struct feed *f, struct err *err);
 int feed__mark(struct feed *f, const pid_t *tids, size_t n, size_t *ret_new);
 
 /*
- * The rings were frozen at @time, ns: a sleep that ends later and began before is kept for
- * feed__asleep(), as they do not have it, until that was called. For real-time threads.
+ * Note that the rings were frozen at @time, ns. Their copies lack a sleep that spans @time, so it
+ * is kept until feed__asleep() was called. Real-time threads may call this.
  */
 void feed__frozen(struct feed *f, uint64_t time);
 
 /*
- * Add a struct frbpf_asleep to @ret for each task that slept at @time, ns, and still does, or did
- * at the last freeze. Only sleeps that would be written count. FEED_OFF_CPU_SAMPLED decides that if
- * it is loaded, else FEED_OFF_CPU. At most FEED_ASLEEP_BYTES are added. One thread at a time. 0,
- * also if neither is loaded, or negative errno.
+ * Add a struct frbpf_asleep to @ret for each task that slept at @time, ns, and has slept on until
+ * the last freeze or until now. Sleeps too short to be written are left out; the programs of
+ * FEED_OFF_CPU_SAMPLED decide that if they are loaded, else those of FEED_OFF_CPU. Adds at most
+ * FEED_ASLEEP_BYTES. One thread at a time. 0, also if neither is loaded, or negative errno.
  */
 int feed__asleep(struct feed *f, uint64_t time, struct buf *ret);
 

@@ -65,7 +65,7 @@ bool inject__wants(const struct inject *i, enum frbpf_field field)
 	return c->bank[inject__bank(i)].fields & (1U << field);
 }
 
-/* @error: of pidfd_open(). EINVAL: it was reaped, and its pid is not free yet. */
+/* @error: errno of pidfd_open(). EINVAL: the task was reaped, but its pid is not free yet. */
 static bool sender_ended(int error)
 {
 	return error == ESRCH || error == EINVAL;
@@ -128,7 +128,7 @@ void inject__free(struct inject *i)
 
 /* ---- the tasks of an event, from /proc ---- */
 
-#define PRIO_OF_PROC 100 /* MAX_RT_PRIO: what task_prio() takes off */
+#define PRIO_OF_PROC 100 /* MAX_RT_PRIO, which task_prio() subtracts for /proc */
 #define FILE_MAX     (PATH_MAX + 256)
 
 /* What /proc tells about one thread. */
@@ -150,7 +150,7 @@ static int read_status(int dir, struct proc_task *ret)
 	pid = proc_file__status_field(buf, "Tgid");
 	ppid = proc_file__status_field(buf, "PPid");
 	uid = proc_file__status_field(buf, "Uid");
-	uid = uid ? strchr(uid, '\t') : NULL; /* the second is the effective one */
+	uid = uid ? strchr(uid, '\t') : NULL; /* the second uid is the effective one */
 	ret->pid = pid ? atoi(pid) : 0;
 	ret->ppid = ppid ? atoi(ppid) : 0;
 	ret->uid = uid ? strtoul(uid, NULL, 10) : 0;

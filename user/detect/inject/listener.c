@@ -90,7 +90,7 @@ static int create_thread(struct listener *l)
 	sigset_t all, old;
 	int err;
 
-	/* another thread reads signals; but SIGSYS of a refused call must reach its caller */
+	/* another thread handles signals; but a refused system call sends SIGSYS to its caller */
 	sigfillset(&all);
 	sigdelset(&all, SIGSYS);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
@@ -144,7 +144,7 @@ int listener__add(struct listener *l, int fd, uint32_t events, listener_fn fn, v
 	else
 		free(e);
 	if (!l->entries && l->epoll >= 0)
-		stop_thread(l); /* without entries the thread does not wait for the lock */
+		stop_thread(l); /* no deadlock: without entries the thread does not take the lock */
 	pthread_mutex_unlock(&l->lock);
 	return err;
 }

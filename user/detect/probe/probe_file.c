@@ -91,8 +91,8 @@ static bool map_is_wanted(const struct search *s, const char *path)
 }
 
 /*
- * Add a file that process @pid sees as @name. @link, if we may use it, leads to the file even if
- * another one has that name now.
+ * Add a file that process @pid sees as @name. @link, a magic link in /proc, leads to that file even
+ * if another one has its name now; but we may lack the right to follow it.
  */
 static int add_process_file(struct search *s, const char *pid, const char *link, const char *name)
 {
@@ -113,7 +113,7 @@ static int add_process_file(struct search *s, const char *pid, const char *link,
 	}
 	if (found < 0)
 		return 0; /* the process may have ended, or unmapped the file */
-	/* in our namespaces the name may lead to another file system */
+	/* use the name if it leads to this file for us, too: it stays when the process ends */
 	if (!probe_reader__reach(name) && !stat(name, &own) && own.st_dev == st.st_dev &&
 	    own.st_ino == st.st_ino)
 		return probe_files_add(s->found, name, name, &st);
@@ -217,7 +217,7 @@ static int compare_library(const char *soname, const char *path, void *arg)
 	lib->exact = !soname[len];
 	if (soname[len] && strncmp(soname + len, ".so", 3))
 		return 0;
-	/* the linker takes the first one of a name */
+	/* the first path of a soname counts, as for the linker */
 	if (!lib->exact && lib->soname[0]) {
 		lib->several = lib->several || strcmp(soname, lib->soname) != 0;
 		return 0;
@@ -261,9 +261,7 @@ static int find_library(struct library *lib)
 	if (!buf__read_file(&cache, LD_CACHE, LD_CACHE_MAX))
 		ld_cache__each(cache.data, cache.len, compare_library, lib);
 	buf__free(&cache);
-	/*
-	 * with a version in the name, "libssl.so.3" is in the directories under more names than one
-	 */
+	/* not if the cache knows the library: directories have more names of the same file */
 	for (size_t i = 0; !lib->soname[0] && i < ARRAY_SIZE(library_directories); i++)
 		list_directory(library_directories[i], lib);
 	if (!lib->soname[0])

@@ -145,7 +145,7 @@ bool probe_target__is_current(const struct probe_target *t, enum frbpf_source so
 	bool same;
 
 	if (probe_target__find(source, target, &now, &err))
-		return true; /* the best that is known */
+		return true; /* nothing better was found: keep what we have */
 	same = t->n_places == now->n_places;
 	for (uint32_t i = 0; same && i < t->n_places; i++) {
 		same = false;

@@ -356,14 +356,14 @@ static int take_pointer(struct walk *w, const struct btf_type *t)
 	struct frbpf_extract *x = &w->v->where;
 	char text[128];
 
-	if (is_char(to, w->btf) && w->in_memory) { /* what it points to */
+	if (is_char(to, w->btf) && w->in_memory) { /* read the pointer, then the string there */
 		x->offset[x->n_steps - 1] = w->bit / 8;
 		x->n_steps++;
 		w->bit = 0;
 	}
 	if (is_char(to, w->btf))
 		return take_string_type(w);
-	if (to && btf_is_func_proto(to)) /* SIG_DFL is a number, too */
+	if (to && btf_is_func_proto(to)) /* pointers to functions may be numbers, as SIG_DFL is */
 		return place_number(w, sizeof(__u64));
 	btf_type__text(w->btf, w->type, text, sizeof(text));
 	if (to && btf_is_composite(to))
@@ -414,7 +414,7 @@ static int take_key_type(struct walk *w)
 		return err_set(w->err, -EINVAL, "a key must be a number or a pointer, not a %s",
 			       btf_type__text(w->btf, w->type, text, sizeof(text)));
 	err = place_number(w, btf_is_ptr(t) ? sizeof(__u64) : t->size);
-	w->v->where.is_signed = !w->v->where.shift_right; /* all of its bits */
+	w->v->where.is_signed = !w->v->where.shift_right; /* a key of 64 bits keeps all of them */
 	return err;
 }
 

@@ -25,7 +25,7 @@ static const struct btf_type *func_proto(const struct btf *btf, const char *pref
 	return t ? btf__type_by_id(btf, t->type) : NULL;
 }
 
-/* The prototype that the verifier uses, of the function in the typedef. It has no names. */
+/* Find the prototype that the verifier uses, in the typedef of the tracepoint. It has no names. */
 static const struct btf_type *trace_proto(const struct btf *btf, const char *name)
 {
 	const struct btf_type *t;
@@ -42,8 +42,8 @@ static const struct btf_type *trace_proto(const struct btf *btf, const char *nam
 }
 
 /*
- * Find a function of the same prototype, with names. Functions that call the probes exist for each
- * event; that of a class of events has the name of the class.
+ * Find a function with the same prototype that names its arguments. There is one with each of the
+ * first two prefixes for each event. With the last prefix there is one for each class of events.
  */
 static const struct btf_type *named_proto(const struct btf *btf, const char *name, uint32_t n)
 {
@@ -74,7 +74,7 @@ static bool take_proto(struct btf_trace *t, const struct btf *btf, const char *n
 	return true;
 }
 
-/* Modules, whose type ids continue after those of the kernel. */
+/* Search the BTF of modules, which is split: its type ids continue after those of the kernel. */
 static bool search_modules(struct btf_trace *t, const char *name)
 {
 	DIR *dir = opendir(BTF_DIR);
@@ -99,7 +99,7 @@ static bool search_modules(struct btf_trace *t, const char *name)
 	return found;
 }
 
-/* Find the reason why libbpf has loaded no BTF: it does not report it. */
+/* Find out why libbpf could not load the BTF, which it does not report. */
 static int no_btf(void)
 {
 	struct btf *btf = btf__parse(BTF_DIR "/vmlinux", NULL);

@@ -18,7 +18,7 @@ static bool field_name_has(const struct format_line *l, const char *word)
 	return memmem(l->name, l->name_len, word, strlen(word));
 }
 
-/* The kernel has no type for addresses: they are arrays of bytes with names such as saddr_v6. */
+/* Formats have no type for addresses: they are arrays of bytes with names such as saddr_v6. */
 static bool is_address(const struct format_line *l)
 {
 	return l->is_array && l->n == l->field.size &&

@@ -279,7 +279,7 @@ static int add_field(struct buf *out, const struct frbpf_node *n, const struct e
 		return 1;
 	if (text && !is_plain_string(text))
 		return 1;
-	/* filters before 6.x have no "does not match": use ! */
+	/* filters have no operator for "does not match": negate with ! */
 	if (text && glob)
 		return buf__printf(out, not ? "!(%s ~ \"%s\")" : "%s ~ \"%s\"", field->name, text);
 	if (text)
@@ -319,7 +319,7 @@ static int add_filter_node(struct buf *out, const struct frbpf_node *n,
 	return add_field(out, n, f, args[n->field - FRBPF_FIELD_ARG]->name);
 }
 
-/* Add a condition. 1: a conjunction cannot be expressed at all, so everything must pass. */
+/* Add a condition. 1: nothing of a conjunction can be expressed, so every event must pass. */
 static int add_nodes(struct buf *out, const struct frbpf_node *nodes, uint32_t n,
 		     const struct event_format *f, const struct rule_arg *const *args)
 {

@@ -155,7 +155,7 @@ static struct operand take_format_operand(struct format_words *w, bool bits)
 		} else if (v.name && bits && depth_of_mask < 0 && format_words__is(w, "&")) {
 			depth_of_mask = depth;
 		} else if (depth_of_mask >= 0) {
-			/* anything may be in the mask itself, but no "| x" next to it */
+			/* "REC->NAME & (A | B)" is legal, but not "REC->NAME & A | B" */
 			v.other |= format_words__is(w, "REC") ||
 				   (depth == depth_of_mask && w->kind == FORMAT_SIGN && !closes &&
 				    !format_words__is(w, "~"));

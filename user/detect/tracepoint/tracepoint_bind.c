@@ -34,7 +34,7 @@ static int find_value(const struct rule_conf *rule, const struct rule_arg *arg,
 	return -EINVAL;
 }
 
-/* Is the argument compared with a name, although its type has no names? */
+/* Is the argument compared with the name of a constant, although its type has none? */
 static bool is_named(const struct rule_conf *rule, const struct rule_arg *arg,
 		     const struct btf_trace *trace)
 {
@@ -59,8 +59,8 @@ static bool is_named(const struct rule_conf *rule, const struct rule_arg *arg,
 }
 
 /*
- * The names of the field with the name of @arg, if the rule compares it with a name; owned by @ret.
- * NULL: none.
+ * If the rule compares @arg with the name of a constant, get the constants of the field of that
+ * name in the format. They are owned by *ret. NULL: there are none.
  */
 static const struct constant *names_of_field(const struct rule_conf *rule,
 					     const struct rule_arg *arg,
@@ -219,8 +219,8 @@ static const struct rule_arg *find_non_argument(const struct rule_conf *rule,
 }
 
 /*
- * Are all names also fields of the format, and does only the format have the constants that the
- * rule uses, such as __GFP_ZERO?
+ * Must the rule be bound to the fields of the format, since only the format has constants that it
+ * uses, such as __GFP_ZERO? Only if all of its names are also fields.
  */
 static bool needs_names(const struct rule_conf *rule, const struct btf_trace *trace, bool partly)
 {
@@ -245,7 +245,7 @@ static bool needs_names(const struct rule_conf *rule, const struct btf_trace *tr
 	return fields;
 }
 
-/* A name that can only be a path. */
+/* Find a name that can only be a path; NULL: none. */
 static const struct rule_arg *find_path_arg(const struct rule_conf *rule)
 {
 	for (uint32_t i = 0; i < rule->args.n; i++) {
@@ -385,7 +385,7 @@ void tracepoint_bind__warn(const struct rule_conf *rule, struct diags *d)
 	btf_trace__free(trace);
 }
 
-/* Describe the part of this rule in the filter, which is the disjunction of all rules. */
+/* Describe the filter as if this rule were the only one: it really passes what any rule matches. */
 static char *fields_way(const struct rule_conf *rule)
 {
 	struct event_format *format;

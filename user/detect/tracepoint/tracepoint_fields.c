@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Hits on a tracepoint with the fields of its format. A private perf event with a kernel filter
- * passes all hits that its rules may match. What the filter cannot express is tested on the sample;
- * then it is an event like any other. While all of its rules cool down, the perf event is paused,
- * so matches in that time are neither seen nor counted.
+ * passes all hits that its rules may match. What the filter cannot express is tested on the sample,
+ * which is then evaluated like any other event. While all of its rules cool down, the perf event is
+ * paused, so matches in that time are neither seen nor counted.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -48,7 +48,7 @@ struct tap {
 	size_t n_fds; /* added to it */
 };
 
-/* What a pause depends on in a rule. */
+/* The properties of a rule that decide whether its tracepoint may be paused. */
 struct cooling_rule {
 	uint32_t slot;
 	uint64_t window; /* 0: every event must be seen */
@@ -70,7 +70,7 @@ struct fields {
 	pthread_mutex_t lock; /* for args, rules, tap, paused; nests inside that of the listener */
 	struct tap *tap;      /* active; NULL: none yet */
 	bool paused;
-	/* the bank that a reload has just replaced: no pause because of it */
+	/* the bank that a reload is about to replace: while it is in force, no pause begins */
 	uint32_t leaving;
 	struct tap *next; /* made by write, activated by the flip; NULL: the old one continues */
 	char *args[2][FRBPF_MAX_ARGS]; /* names by bank and slot; owned */
@@ -328,7 +328,7 @@ static void learn_tid(void *arg, uint32_t events)
 	sem_post(&l->done);
 }
 
-/* Ask the thread of the listener, which exists as long as it has the timer. */
+/* Have the thread of the listener find its number. It runs as long as it has the timer. */
 static int learn_listener(struct source *s, struct fields *f)
 {
 	struct learning l = { .event_fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK),
@@ -436,10 +436,11 @@ static void read_all_taps(struct tap *t)
 }
 
 /*
- * Change the filter: that of a perf event can be set only once, so a new event replaces the old
- * one. Both record for a moment. The kernel passes a hit to the newer event first, and each event
- * reads the clock itself. So a hit that both have is earlier in the new one. On each CPU, hits in
- * the new event after the last hit of the old one are in the new one alone.
+ * Change the filter. A perf event's filter can be set only once, so a new event replaces the old
+ * one. For a moment, both record. The kernel passes a hit to the newer event first, and each event
+ * reads the clock itself. So a hit that both record has an earlier time in the new event. On each
+ * CPU, hits of the new event that are later than the last hit of the old one are in the new one
+ * alone.
  */
 static void tap__take_over(struct tap *old, struct tap *new)
 {
