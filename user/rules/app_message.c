@@ -52,9 +52,7 @@ bool app_key__is_valid(const char *s, size_t len)
 	return len && len <= APP_KEY_MAX && is_letter(s[0]) && name_length(s, len) == len;
 }
 
-/*
- * Rejects bytes that are not text, and those that may be a command to a terminal that shows them.
- */
+/* Reject bytes that are not text, or that a terminal might take for a command. */
 static int check_bytes(struct reader *r)
 {
 	for (size_t i = 0; i < r->len; i++) {
@@ -120,7 +118,7 @@ static int read_duration(struct reader *r, uint64_t *ret)
 	return 0;
 }
 
-/* The whole text of a value: the first 15 bytes are not enough if it is a number. */
+/* The whole text of a value: a number or duration may be longer than the 15 bytes in app_arg. */
 struct value {
 	char text[APP_MESSAGE_MAX];
 	size_t len;

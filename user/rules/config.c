@@ -154,7 +154,7 @@ static int parse_subsection(struct parser *p, struct span *ret)
 	return 0;
 }
 
-/* Report what ends the name of a section wrongly. */
+/* Report what stands in the name of a section, or in place of its ']'. */
 static void bad_section(struct parser *p, uint32_t open, uint32_t name_end)
 {
 	struct span here = parser__here(p);
@@ -323,7 +323,7 @@ static void diagnose_bad_start(struct parser *p)
 	bad_line(p);
 }
 
-/* A section ends with its file. */
+/* Enter the next file, where no section has begun yet: a section ends with its file. */
 static void parser__enter_piece(struct parser *p)
 {
 	size_t piece = source_text__piece(p->src, p->pos);

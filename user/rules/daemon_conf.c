@@ -11,7 +11,7 @@
 #include "rules/text.h"
 #include "rules/units.h"
 
-/* BASE/control is the address of a socket, which ends with a NUL */
+/* BASE/control must fit into the address of a socket, with its NUL */
 #define BASE_MAX  (sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof("/control"))
 #define MERGE_MAX (60 * NSEC_PER_SEC)
 #define AGE_MAX	  (100ULL * 365 * 86400 * NSEC_PER_SEC)
@@ -144,7 +144,7 @@ static int parse_seccomp(const struct entry_ctx *ctx, void *obj)
 	return err;
 }
 
-/* Parse bytes on disk. A percentage would be one of memory, so there is no whole. */
+/* Parse a size on disk. 0 as the whole: a percentage, elsewhere one of memory, is an error. */
 static int parse_disk_size(const struct entry_ctx *ctx, uint64_t *ret)
 {
 	uint64_t bytes;

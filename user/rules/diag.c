@@ -86,8 +86,8 @@ void diags__free(struct diags *d)
 }
 
 /*
- * Texts are in the order of their first message; the messages of a text are in order of their
- * place.
+ * Messages are sorted by the source text that they point into, and within it by place. Source texts
+ * are in the order of their first message.
  */
 static bool comes_before(const struct diags *d, size_t a, size_t b)
 {
@@ -309,7 +309,7 @@ static int add_text_piece(struct source_text *src, const char *name, uint32_t of
 int source_text__append(struct source_text *src, const char *name, const char *text, size_t len,
 			uint32_t *ret_off)
 {
-	size_t off = src->len + 2; /* the second newline: a backslash may end the file */
+	size_t off = src->len + 2; /* two newlines: a backslash at the end of the file takes one */
 	char *all;
 	int err = 0;
 

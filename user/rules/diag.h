@@ -16,7 +16,7 @@
 struct source_piece {
 	char *name;   /* its path; owned */
 	uint32_t off; /* offset of its first byte; it ends where the next one begins */
-	bool for_all; /* rules of every file dump its sessions, not only its own rules */
+	bool for_all; /* its sessions are dumped by the rules of every file, not only by its own */
 };
 
 /* A text that messages point into: a configuration file, or a word of the command line. */

@@ -166,7 +166,7 @@ static enum frbpf_op positive_op(enum frbpf_op op)
 	return op == FRBPF_OP_NO_GLOB ? FRBPF_OP_GLOB : op == FRBPF_OP_NO_BITS ? FRBPF_OP_BITS : op;
 }
 
-/* Parse the text of a node. A pattern replaces it in the strings. */
+/* Parse the text of a node. If it is a pattern, the pattern replaces the text in e->strings. */
 static int bind_node(struct expr *e, struct frbpf_node *n, const struct expr_field_desc *field,
 		     const struct source_text *src, struct diags *d)
 {
@@ -209,10 +209,10 @@ int expr__bind(struct expr *e, uint32_t slot, const struct expr_field_desc *fiel
 
 		if (n->field != FRBPF_FIELD_ARG + slot)
 			continue;
-		/* a comparison can be in several conjunctions; it is parsed once */
+		/* a comparison may be in several conjunctions: parse it once */
 		if (first[index]) {
 			memcpy(n->val, first[index]->val, sizeof(n->val));
-			/* same place in the text, so negated in the same way */
+			/* it is the same place in the text, so it is negated in the same way */
 			n->op = first[index]->op;
 			n->prefix = first[index]->prefix;
 		} else {

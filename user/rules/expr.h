@@ -103,7 +103,7 @@ struct expr_subject {
 	const char *cgroup[2];		  /* path; NULL: none */
 	const char *exe[2];		  /* likewise */
 	const char *path;		  /* value of FRBPF_FIELD_PATH; NULL: none */
-	/* of FRBPF_NODE_TEXT, by argument; NULL: unknown, nothing holds of it */
+	/* for FRBPF_NODE_TEXT, by argument; NULL: unknown, so no comparison with it holds */
 	const char *text[FRBPF_MAX_ARGS];
 	/* a bit for each enum frbpf_field whose value is unknown */
 	uint32_t unknown[2];
@@ -129,7 +129,7 @@ enum expr_type {
 	EXPR_ADDRESS, /* of either kind; IPv4 as ::ffff:a.b.c.d */
 };
 
-/* Sources whose tasks still exist when the event is handled: only those can tell paths. */
+/* Sources whose tasks still exist when the event is handled: only these know their paths. */
 #define EXPR_PATH_SOURCES                                                                          \
 	(1U << FRBPF_SOURCE_RUNQLAT | 1U << FRBPF_SOURCE_SYSCALL | 1U << FRBPF_SOURCE_BLOCKED |    \
 	 1U << FRBPF_SOURCE_OFFCPU | 1U << FRBPF_SOURCE_ONCPU | 1U << FRBPF_SOURCE_TRACEPOINT |    \

@@ -5,9 +5,7 @@
 #include "rules/expr_tree.h"
 #include "rules/text.h"
 
-/*
- * Each leaf is in the tree once, so a conjunction is the set of its leaves: bits for tree->nodes.
- */
+/* A conjunction: the set of its leaves, as bits of their indexes in tree->nodes. */
 typedef uint32_t leaf_set;
 _Static_assert(TREE_MAX <= 32, "a bit for each node of the tree");
 
@@ -27,7 +25,7 @@ static bool is_product(const struct tree_node *n, bool negate)
 	return (n->type == TREE_AND) != negate;
 }
 
-/* Find the first alternatives in a part that is too large, for the error; there always are some. */
+/* Find the first disjunction in a part that is too large, for the error. There is always one. */
 static struct span first_sum(const struct tree *tree, uint8_t index, bool negate)
 {
 	const struct tree_node *n = &tree->nodes[index];
@@ -42,9 +40,7 @@ static struct span first_sum(const struct tree *tree, uint8_t index, bool negate
 	return sum.len ? sum : first_sum(tree, n->right, negate);
 }
 
-/*
- * Compute the size of the normal form of a part. The first part that is too large gets the error.
- */
+/* Compute the size of the normal form of a part. The error is at the first part too large. */
 static int normal_form_extent(const struct tree *tree, uint8_t index, bool negate,
 			      const struct source_text *src, struct diags *d, struct extent *ret)
 {

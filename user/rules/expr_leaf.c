@@ -305,7 +305,7 @@ static int parse_path_pattern(const struct source_text *src, const struct expr_f
 	return add_string(tree, buf, val);
 }
 
-/* The loader of the rule finds the device. */
+/* Keep the name of a device: rule_table__build() looks it up. */
 static int parse_device(const struct source_text *src, struct token value, struct diags *d,
 			struct tree *tree, __u64 *val)
 {
@@ -392,7 +392,7 @@ static int out_of_range(const struct source_text *src, const struct expr_field_d
 			    (long long)(small ? field->min : field->max));
 }
 
-/* Is it a device number, among fields that the kernel names? Only the name tells. */
+/* Is the field a device number? Its type does not tell, so go by its name, such as "s_dev". */
 static bool is_device_number(const struct expr_field_desc *field)
 {
 	size_t len = strlen(field->name);
@@ -452,7 +452,7 @@ static int parse_number_value(const struct source_text *src, const struct expr_f
 	}
 	err = units__number(s + minus, len - minus, &number, &why);
 	if (err == -EINVAL && !minus && !units__size(s, len, &number, &no_size))
-		err = 0; /* bytes > 1M */
+		err = 0; /* a size, as in "bytes > 1M" */
 	if (err == -EINVAL && (s[minus] < '0' || s[minus] > '9') && (minus || s[0] != '-'))
 		return unknown_symbol(src, field, value, d);
 	if (err == -EINVAL)

@@ -10,8 +10,8 @@
 #include "rules/when.h"
 
 /*
- * Longer operators first. Foreign operators are read as a whole, so that the caret is below all of
- * it.
+ * Longer operators come first. Operators of other languages are read as a whole, so that the carets
+ * of the error mark all of them.
  */
 static const struct {
 	const char *text;

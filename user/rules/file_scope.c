@@ -34,7 +34,7 @@ static int name_of_file(const struct source_text *src, struct span at, const cha
 	return 0;
 }
 
-/* Rename the section at @at: another file uses its name. */
+/* Rename the section at @at to NAME-FILE, since another file uses its name. */
 static int give_own_name(struct ruleset *rs, struct diags *d, const char *kind, struct span at,
 			 bool (*is_taken)(const struct ruleset *rs, const char *name), char **name)
 {
@@ -340,7 +340,7 @@ static void drop_from_rule(struct rule_conf *rule, size_t at)
 			rule->sessions[n++] = k - (k > at);
 	}
 	rule->n_sessions = n;
-	rule->quiet |= !n; /* no session is left to dump */
+	rule->quiet |= !n; /* if no session is left to dump */
 }
 
 void ruleset__drop_session(struct ruleset *rs, size_t at)

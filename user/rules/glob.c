@@ -115,7 +115,7 @@ int glob__compile_path(const char *pattern, enum path_glob kind, struct frbpf_pa
 	bool exact = kind == PATH_GLOB_EXACT;
 	size_t n = 0;
 
-	/* everything is below the root */
+	/* a pattern that matches the root matches every path, as all are below the root */
 	if (kind == PATH_GLOB_BELOW && glob__match(pattern, "/", 1))
 		pattern = "*";
 	while (*pattern) {
@@ -132,7 +132,7 @@ int glob__compile_path(const char *pattern, enum path_glob kind, struct frbpf_pa
 		n++;
 	}
 	set_bit(glob.accept, n);
-	if (kind == PATH_GLOB_BELOW) { /* then "/" and anything */
+	if (kind == PATH_GLOB_BELOW) { /* also match what the pattern matches, "/" and more */
 		set_bit(glob.next['/'], n);
 		set_bit(glob.loop, n + 1);
 		set_bit(glob.accept, n + 1);

@@ -41,7 +41,7 @@ static struct span parser__rest(const struct parser *p)
 	return (struct span){ p->pos, p->end - p->pos };
 }
 
-/* Report a word that is not one of these, and no field either. */
+/* Report a word after `per` that is neither one of per_words nor a field. */
 static int unknown_per(struct parser *p, struct span what)
 {
 	const char *names[ARRAY_SIZE(per_words) + FIELDS_MAX + 1] = { NULL }, *nearest;

@@ -8,7 +8,7 @@
 #define RULESET_DUMPS_MAX 256 /* N of max-dumps */
 
 struct rate {
-	uint32_t n;	 /* 0: not given, or a time alone */
+	uint32_t n;	 /* 0: not given, or the rate is only a time, as of a cooldown */
 	uint64_t window; /* ns */
 	enum frbpf_per per;
 	enum frbpf_field field; /* of FRBPF_PER_FIELD */

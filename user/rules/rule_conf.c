@@ -59,7 +59,7 @@ static int parse_if(const struct entry_ctx *ctx, void *obj)
 	struct rule_conf *rule = obj;
 	struct field_scope scope = scope_of(rule);
 
-	/* with its quotes: in "a" == "b" they do not enclose the whole */
+	/* keep quotes: those of `"a" == "b"` do not enclose the whole value */
 	rule->if_text = text__fold(ctx->src, ctx->entry->value);
 	if (!rule->if_text)
 		return -ENOMEM;
@@ -260,7 +260,7 @@ static uint64_t rule_id(const struct rule_conf *rule)
 	return hash ? hash : 1; /* 0 means no rule */
 }
 
-/* Identifies what a rule learns from: the same events and condition, over the same time. */
+/* Hash of what a rule learns from: equal for the same events, condition and period. */
 static uint64_t learn_id(const struct rule_conf *rule)
 {
 	const struct when *w = &rule->when;
@@ -296,7 +296,7 @@ static bool asks_for_ret_too_early(const struct rule_conf *rule)
 	       condition_looks_at(rule, FRBPF_FIELD_RET);
 }
 
-/* str() of a measured call is read when it ends, and only some calls have a path. 0 or -EINVAL. */
+/* Refuse str() where the call has not ended, or has no path to read. 0 or -EINVAL. */
 static int check_call_path(const struct rule_conf *rule, const struct source_text *src,
 			   struct diags *d)
 {
@@ -321,7 +321,7 @@ static int check_call_path(const struct rule_conf *rule, const struct source_tex
 	return diags__error(d, src, rule->when_span, "none of these calls takes a path");
 }
 
-/* Only calls on sockets have another side. 0 or -EINVAL. */
+/* Refuse fields of the peer unless a call is on a socket. 0 or -EINVAL. */
 static int check_call_peer(const struct rule_conf *rule, const struct source_text *src,
 			   struct diags *d)
 {

@@ -77,7 +77,7 @@ int rule_units__make(const struct rule_conf *rules, size_t n, const uint32_t *sl
 		t.slots[t.n++] = slots[i];
 	}
 	code = code ?: number_rule_parts(&t, rules, n, err);
-	/* after the rules that they are about, so that these come first if thresholds are equal */
+	/* append rules on other rules: with equal thresholds, their parts are evaluated first */
 	n_own = t.n;
 	for (size_t i = 0; i < n && !code; i++) {
 		const struct when_parts *parts = &rules[i].when.parts;

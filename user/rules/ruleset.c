@@ -202,8 +202,8 @@ static int slot_for(const struct rule_arg **slots, const struct rule_arg *arg)
 }
 
 /*
- * Rules on the same events must find an argument in the same slot. So far each condition numbers
- * its arguments from 0, in the order in which it names them.
+ * Renumber the arguments of a rule: rules on the same events must have an argument in the same
+ * slot. So far, each condition numbers its arguments from 0, in the order in which it names them.
  */
 static int place_args(struct parser *p, struct rule_conf *rule)
 {
@@ -287,9 +287,7 @@ static const char *nearest_prefix(const char *name, const char **ret_rest)
 	return nearest_word(name, len, words);
 }
 
-/*
- * New versions of perf have new sections. In perf's own file, an unknown section belongs to perf.
- */
+/* Is an unknown section perf's? It is in perf's own file: new versions of perf add sections. */
 static bool is_of_perfconfig(const struct source_text *src, const struct config_section *s)
 {
 	static const char name[] = "perfconfig";

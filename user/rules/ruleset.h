@@ -55,7 +55,7 @@ struct session_conf {
 	enum evidence_level evidence;
 	struct span evidence_options; /* what follows it in run_span */
 	char *lacking;	       /* events of that line that this kernel lacks; NULL: none. Owned */
-	uint64_t ring;	       /* ns that its rings shall hold; 0: not given */
+	uint64_t ring;	       /* ns that its rings should hold; 0: not given */
 	struct span ring_span; /* len 0: not in the file */
 	/* set by the daemon: without --overwrite, its file is written all the time, as by perf */
 	bool plain;
@@ -82,9 +82,9 @@ struct rule_conf {
 	struct expr expr;
 	const struct source_text *src; /* the text of its spans; borrowed from the ruleset */
 	/*
-	 * Only in copies that rule_units__make() makes. part: the number of this rule among those
-	 * that others are about, from 1; 0: none is. In a copy of a rule about others: the number
-	 * of the part that matches last; others[]: the slots of the rest.
+	 * Set only in the units of rule_units__make(). `part` numbers the rules that others are
+	 * about, from 1; 0: no rule is about this one. In a unit of a rule about others, it is the
+	 * number of the part that matches last; others[] are the slots of the other parts.
 	 */
 	uint32_t part;
 	uint32_t others[FRBPF_MAX_OTHERS], n_others;

@@ -17,7 +17,7 @@
 /* as in configs/ */
 #define CPU_LINE "-e cycles -F 99 -g -m 1M --overwrite --switch-output -a"
 
-/* Look for `evidence` or `evidence full`, and options. Returns the word between them. */
+/* Recognise `evidence [full] [OPTIONS]`. Returns the word after `evidence`: `full` or another. */
 static struct span set_evidence(struct session_conf *s)
 {
 	uint32_t pos = s->run_span.off, end = pos + s->run_span.len, next;

@@ -32,7 +32,7 @@ char *span_target__format(const struct span_target *t);
 /* Parse what span_target__format() made. 0 or -EINVAL. */
 int span_target__parse(const char *text, struct span_target *ret);
 
-/* The same for the part after "by" alone, which is all that they set or read of a target. */
+/* The same for the part after "by". They set or read only the keys and flags of @t. */
 char *span_target__format_keys(const struct span_target *t);
 int span_target__parse_keys(const char *text, struct span_target *t);
 
@@ -46,7 +46,7 @@ bool span_target__outlives_task(const struct span_target *t);
 
 struct probe_end {
 	enum frbpf_source source; /* FRBPF_SOURCE_UPROBE or _USDT */
-	char *target;		  /* as of a rule on hits of it; owned */
+	char *target;		  /* as in struct when of a rule on hits of this place; owned */
 };
 
 struct probe_span_target {	 /* { 0 } is an empty one */

@@ -167,7 +167,7 @@ static const char *const alike[] = {
 	"syscalls", "vsyscall", "spi", "pci", "uprobes", "kprobes", NULL,
 };
 
-/* Is it a misspelt source that has a target after ':', not the system of a tracepoint? */
+/* Is @name, before a ':', a misspelt source, rather than the system of a tracepoint? */
 static bool is_misspelt(const struct when_parser *p, struct span name)
 {
 	const char *names[ARRAY_SIZE(when_sources)] = { NULL };
@@ -307,7 +307,7 @@ void when__free(struct when *when)
 	when->target = when->share.cgroup = NULL;
 }
 
-/* Each value counts: it is learnt from, or added to others. */
+/* The lowest value that a rule looks at. One that learns or adds up values looks at each. */
 static uint64_t least_value(const struct when *when)
 {
 	return when__takes_all(when) ? 0 : when->threshold;

@@ -44,7 +44,7 @@ struct when_parts {
 	uint64_t within; /* ns */
 };
 
-/* The number of values that a percentile needs: ten are above it. */
+/* The least number of values for a percentile: ten of them are then above it. */
 static inline uint64_t when_learn__least(const struct when_learn *l)
 {
 	return 10 * 10000 / (10000 - l->percentile);
@@ -83,15 +83,12 @@ static inline uint64_t when__limit(const struct when *when)
 {
 	return when->silence ? when->silence : when->threshold;
 }
-/* Does every event have a value, also one that does not match? Then values can be compared. */
+/* Do all events of the rule have a value, also those that do not match? */
 static inline bool when__has_values(const struct when *when)
 {
 	return !when->fails && !when->hit && !when->pending && !when->silence;
 }
-/*
- * Is each value compared with a threshold? Not so for a share of time: its sum is always just above
- * it.
- */
+/* Is each value compared with a threshold? For a share of time, only the sum of values is. */
 static inline bool when__compares(const struct when *when)
 {
 	return (when->threshold || when->learn.percentile) && when__has_values(when) &&
@@ -107,7 +104,7 @@ static inline bool when__takes_all(const struct when *when)
 bool when__comes_after(const struct when *a, const struct when *b);
 /* Make @when about every value of its events. */
 void when__drop_threshold(struct when *when);
-/* Minimum time between the start of what fires the rule and the trigger, ns; 0: unknown. */
+/* The least time, ns, from the start of what fires the rule to the trigger; 0: unknown. */
 uint64_t when__lasts(const struct when *when);
 
 /*

@@ -75,7 +75,7 @@ static enum expr_type type_of(const struct expr *e, uint32_t slot)
 			return EXPR_STRING;
 		return duration ? EXPR_DURATION : EXPR_NUMBER;
 	}
-	return EXPR_STRING; /* used by `per` only */
+	return EXPR_STRING; /* it is never compared: only `per` uses it */
 }
 
 /* Rules on the same message share slots, so they must agree on the type. */

@@ -39,7 +39,7 @@ static int enter_parentheses(struct when_parser *p, struct span name, uint32_t *
 	return 0;
 }
 
-/* List the sources as "runqlat, blocked, ...". Neighbours may share a name. */
+/* List the sources as "runqlat, blocked, ...". Adjacent entries of the table may share a name. */
 static int pending_sources(struct buf *ret)
 {
 	int err = 0;

@@ -52,7 +52,7 @@ static int parse_probe_keys(struct when_parser *p, struct span_target *t)
 	return 0;
 }
 
-/* Names in quotes may have blanks: the target must be read again as it was meant. */
+/* Would the text of the target be parsed differently? Names in quotes may have blanks in them. */
 static bool is_ambiguous(const struct probe_span_target *t)
 {
 	for (int i = 0; i < 2; i++) {

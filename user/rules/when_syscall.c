@@ -125,7 +125,7 @@ int when_parser__threshold_or_fails(struct when_parser *p, struct when *ret)
 							: when_parser__threshold(p, ret);
 }
 
-/* "*" means all calls that return; for durations, without those whose job is to wait. */
+/* Set the keys of "*": all calls that return; for durations, without those whose job is to wait. */
 static void fill_all_calls(struct when *when)
 {
 	unsigned int kinds = 1U << SYSCALL_WORKS | 1U << SYSCALL_READS;
