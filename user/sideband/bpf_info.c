@@ -11,7 +11,7 @@
 #include "common/cleanup.h"
 #include "sideband/bpf_info.h"
 
-/* Every reader since perf 5.1 accepts this length. Readers reject a section with a longer info. */
+/* All readers since perf 5.1 accept this length. Readers reject a section whose info is longer. */
 #define INFO_LEN 232
 _Static_assert(sizeof(struct bpf_prog_info) >= INFO_LEN, "an older bpf_prog_info");
 
@@ -138,7 +138,7 @@ static const void *answer__array(const struct answer *a, unsigned int bit)
 	return NULL;
 }
 
-/* In the file, a pointer becomes the offset of the array in the data. */
+/* Make the body of the section. In it, a pointer is the offset of its array in the data. */
 static int make_bpf_info_body(const struct answer *a, struct buf *ret)
 {
 	struct body_head head = {

@@ -13,7 +13,7 @@
 
 #define DEPTH_MAX 64
 
-/* The id in records and from bpf_get_current_cgroup_id() is that of kernfs, in the file handle. */
+/* Get the kernfs id, from the file handle: records and bpf_get_current_cgroup_id() have this id. */
 static bool cgroup_id(int dir, uint64_t *ret)
 {
 	union {
@@ -34,7 +34,7 @@ static bool cgroup_id(int dir, uint64_t *ret)
 	return true;
 }
 
-/* @path: of the cgroup, relative to the mount, @len bytes; "" is the root. Takes over @fd. */
+/* Add a cgroup and those below it. @path: relative to the mount, @len bytes. Takes over @fd. */
 static int scan_dir(struct kernel_state *k, int fd, char path[PATH_MAX], size_t len, int depth)
 {
 	DIR *dir = fdopendir(fd);

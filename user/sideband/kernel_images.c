@@ -10,7 +10,7 @@
 #include "common/rights.h"
 #include "sideband/kernel_images.h"
 
-#define PROGRAM_PREFIX "bpf_prog_" /* programs: bpf_info.h reads them by id */
+#define PROGRAM_PREFIX "bpf_prog_" /* BPF programs, which bpf_info.h reads by id */
 
 static const struct {
 	const char *module; /* as in kallsyms */
@@ -58,7 +58,7 @@ static void images__free(struct images *l)
 	free(l->v);
 }
 
-/* "address type name\n" */
+/* Note the symbol if it is a bound of the text. @line: "address type name\n" */
 static void note_bound_symbol(struct text_bounds *b, const char *line)
 {
 	const struct {
@@ -88,7 +88,7 @@ static int add_kernel_text(const struct text_bounds *b, struct kernel_maps *text
 	return kernel_maps__add(text, &map);
 }
 
-/* "address type name\t[module]\n"; writes a NUL after the name */
+/* Add a symbol. @line: "address type name\t[module]\n"; gets a NUL after the name */
 static int add_line(struct images *l, struct text_bounds *b, char *line)
 {
 	char *module = strchr(line, '\t'), *name, *end;
@@ -147,7 +147,7 @@ int kernel_images__read(const char *path, struct kernel_state *k, struct kernel_
 
 	if (!f)
 		return 0;
-	/* if stdio cannot allocate a buffer, it reads single bytes: millions of calls */
+	/* with a buffer of ours: if stdio cannot allocate one, it reads byte by byte */
 	setvbuf(f, room, _IOFBF, sizeof(room));
 	while (!err && getline(&line, &size, f) > 0)
 		err = add_line(&l, &bounds, line);

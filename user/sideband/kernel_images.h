@@ -2,10 +2,9 @@
 /*
  * The kernel's text, and the code that it made at run time.
  *
- * Only /proc/kallsyms tells where the kernel's text is, and where the code is that it made at run
- * time: BPF trampolines, dispatchers and struct_ops functions, ftrace trampolines, kprobe pages.
- * (bpf_info.h reads BPF programs.) KSYMBOL records exist only for code made later. kallsyms has no
- * sizes.
+ * Only /proc/kallsyms tells where both are. The code made at run time is BPF trampolines,
+ * dispatchers and struct_ops functions, ftrace trampolines and kprobe pages; bpf_info.h reads BPF
+ * programs. KSYMBOL records exist only for code made after recording began. kallsyms has no sizes.
  */
 #ifndef FRBPF_SIDEBAND_KERNEL_IMAGES_H
 #define FRBPF_SIDEBAND_KERNEL_IMAGES_H

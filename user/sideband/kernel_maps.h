@@ -13,7 +13,7 @@
 #include "perfdata/build_id.h"
 
 struct kernel_map {
-	uint64_t start, len, pgoff; /* bytes; the kernel's is start: readers undo KASLR with it */
+	uint64_t start, len, pgoff; /* bytes; for the kernel, pgoff is start: readers undo KASLR */
 	char *name; /* "[kernel.kallsyms]_text", path of a module's file, or "[module]"; owned */
 	struct build_id id; /* of a module; size 0: none */
 };

@@ -48,7 +48,10 @@ static bool is_module_file(const char *path, size_t len, const char *name)
 	return !*name && end - base >= 3 && !memcmp(base, ".ko", 3);
 }
 
-/* modules.dep: "kernel/fs/ext4/ext4.ko: needed.ko ...". Writes the path or "[name]". */
+/*
+ * Write the path of module @name, or "[name]" if @dep lacks it. @dep: modules.dep, with lines
+ * "kernel/fs/ext4/ext4.ko: needed.ko ...".
+ */
 static void module_path(const struct buf *dep, const char *root, const char *name, char *ret,
 			size_t size)
 {
@@ -78,7 +81,7 @@ static void read_sysfs_build_id(const char *name, struct build_id *ret)
 	buf__free(&note);
 }
 
-/* "name size references users state address" */
+/* Add a module. @line: "name size references users state address" */
 static int add_module(struct kernel_maps *k, const char *line, const struct buf *dep,
 		      const char *root)
 {
@@ -110,7 +113,7 @@ static int parse_modules(const struct kernel_modules *m, const struct buf *list,
 		err = 0;
 	for (; !err && (end = strchr(line, '\n')); line = end + 1) {
 		snprintf(text, sizeof(text), "%.*s", (int)(end - line), line);
-		/* the list of users can be long; the address follows it */
+		/* cut a long list of users out of the middle: the address comes after it */
 		if ((size_t)(end - line) >= sizeof(text))
 			snprintf(text + 256, sizeof(text) - 256, "%s", end - 250);
 		err = add_module(ret, text, &dep, m->root);
@@ -131,7 +134,7 @@ static bool is_replaced(const struct kernel_map *old, const struct kernel_maps *
 	return false;
 }
 
-/* Takes over @list. Under the lock. */
+/* Parse a changed @list, which is taken over. Under the lock. */
 static int update_maps(struct kernel_modules *m, struct buf *list)
 {
 	struct kernel_maps now = { 0 };

@@ -132,7 +132,7 @@ static uint64_t find_gap(const struct area *a, uint64_t *from)
 	for (i = 0; i < a->n_pieces; i++)
 		if (a->pieces[i].start <= *from && *from < a->pieces[i].end) {
 			*from = a->pieces[i].end;
-			i = -1; /* look again from there */
+			i = -1; /* *from has moved: look at all pieces again */
 		}
 	for (i = 0; i < a->n_pieces; i++)
 		if (a->pieces[i].start >= *from && a->pieces[i].start < end)

@@ -8,14 +8,15 @@
  * Keeps perf from losing the symbols of kernel modules if a BPF program is loaded or unloaded in
  * the window.
  *
- * perf has one map over all modules and BPF programs, so it makes none for a program that is loaded
- * later. The record of its end then removes that one map, and with it the symbols of all modules.
+ * perf has one map over all modules and BPF programs, so it makes no map for a program that is
+ * loaded later. The record of that program's unloading then removes the one map, and with it the
+ * symbols of all modules.
  *
  * So a placeholder, RECORD_KSYMBOL_NONE, covers the addresses of a program of the window before it
  * is loaded, and between two programs that overlap.
  *
- * On Linux 6.1, perf 6.1 had no name for 4,010 of 6,747 addresses in modules without placeholders;
- * with them, it had one for each of 4,017.
+ * Measured with perf 6.1 on Linux 6.1: without placeholders, 4,010 of 6,747 addresses in modules
+ * had no name; with them, all of 4,017 had one.
  *
  * In tools/perf/util of Linux 6.1:
  *	symbol.c, dso__load_kcore()			  makes the map, of /proc/kcore

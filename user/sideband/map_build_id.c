@@ -88,7 +88,7 @@ static void remember_entry(struct map_build_ids *c, struct entry *e, size_t key_
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* 0: the answer is known; a file that kills the examiner counts as having no build id. */
+/* 0: *ret is the answer. If the file kills the examiner, the answer is that it has no build id. */
 static int ask_examiner(const struct map_build_ids *c, uint64_t deadline, struct examine_request *r,
 			struct build_id *ret)
 {

@@ -27,7 +27,7 @@ bool map_build_ids__find(struct map_build_ids *c, uint32_t pid, uint64_t start, 
 			 const struct map_file_id *file, const char *name, uint64_t deadline,
 			 struct build_id *ret);
 
-/* No requests follow for now: end the examiner's processes for build ids. */
+/* End the examiner's processes for build ids. Call it when no requests follow for now. */
 void map_build_ids__rest(struct map_build_ids *c);
 
 #endif

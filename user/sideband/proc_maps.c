@@ -15,8 +15,8 @@
 #define MAPS_MAX ((size_t)256 << 20)
 
 /*
- * From include/uapi/linux/fs.h, since Linux 6.11 (commit ed5d583a88a9). One call gives a map with
- * name and build id. Parsing the text of all maps is several times slower.
+ * From include/uapi/linux/fs.h, since Linux 6.11 (commit ed5d583a88a9). One call gets one map, with
+ * its name and build id. To parse the text of all maps is several times slower.
  */
 struct procmap_query {
 	uint64_t size;
@@ -30,7 +30,7 @@ struct procmap_query {
 #define PROCMAP_QUERY _IOWR('f', 17, struct procmap_query)
 enum { VMA_READABLE = 1, VMA_WRITABLE = 2, VMA_EXECUTABLE = 4, VMA_SHARED = 8, OR_NEXT = 16 };
 
-/* Is the map's name "//anon" in records? Other maps without a file keep theirs, such as [heap]. */
+/* Do records call the map "//anon"? Other maps without a file, such as [heap], keep their name. */
 static bool is_anonymous(const char *name, size_t len)
 {
 	static const char named[] = "[anon:", shmem[] = "[anon_shmem:";
@@ -39,7 +39,7 @@ static bool is_anonymous(const char *name, size_t len)
 	       (len >= sizeof(shmem) && !memcmp(name, shmem, sizeof(shmem) - 1));
 }
 
-/* Copies @map. Only set_names() sets its name, because names may move while they grow. */
+/* Add a copy of @map. set_names() sets its name later: p->names may move while it grows. */
 static int add_map(struct proc_maps *p, const struct task_map *map, const char *name, size_t len)
 {
 	static const char anon[] = "//anon";
@@ -90,7 +90,7 @@ static int add_answer(struct proc_maps *p, const struct procmap_query *q, const 
 	return add_map(p, &map, name, q->vma_name_size ? q->vma_name_size - 1 : 0);
 }
 
-/* -ENOTTY: the kernel lacks the call. */
+/* Add all maps by PROCMAP_QUERY. -ENOTTY: the kernel lacks it. */
 static int query_maps(struct proc_maps *p, int fd)
 {
 	struct procmap_query q;
@@ -132,7 +132,7 @@ static size_t unescape_name(char *s, size_t len)
 	return n;
 }
 
-/* "start-end perms offset major:minor inode   name" */
+/* Parse "start-end perms offset major:minor inode   name". False: malformed. */
 static bool parse_map(char *line, char *end, struct task_map *ret, char **ret_name)
 {
 	uint64_t to, maj, min;
@@ -178,7 +178,7 @@ static int read_maps_text(struct proc_maps *p, int fd)
 		end = memchr(line, '\n', stop - line);
 		if (!end)
 			break;
-		/* [vsyscall] is emulated: no sample is ever taken in it */
+		/* leave out [vsyscall]: the kernel emulates it, so no sample is ever taken there */
 		if (parse_map(line, end, &map, &name) && (p->data || map.prot & PROT_EXEC) &&
 		    (end == name || strncmp(name, "[vsyscall]", end - name) != 0))
 			err = add_map(p, &map, name, unescape_name(name, end - name));

@@ -70,7 +70,7 @@ static bool parse_stat(const char *text, struct stat_line *ret)
 	return true;
 }
 
-/* It has ended, and nobody has waited for it yet. */
+/* Is it a zombie, or about to disappear? */
 static bool is_dead(const struct stat_line *s)
 {
 	return s->state == 'Z' || s->state == 'X';
@@ -183,7 +183,7 @@ static int read_threads(struct reader *r, int dir, uint32_t pid)
 	return err == -ENOMEM ? err : 0;
 }
 
-/* The form that the kernel's records have: new_encode_dev() in include/linux/kdev_t.h. */
+/* Encode a device as the kernel's records do: new_encode_dev() in include/linux/kdev_t.h. */
 static uint64_t encode_dev(dev_t dev)
 {
 	uint32_t min = minor(dev);
@@ -191,7 +191,10 @@ static uint64_t encode_dev(dev_t dev)
 	return (min & 0xff) | major(dev) << 8 | (min & ~0xffU) << 12;
 }
 
-/* All namespaces are inodes of one device. Reading a link costs half as much as following it. */
+/*
+ * Read the inodes of the namespaces from their links, which costs half as much as stat(). Their
+ * device is the same for all: scan.ns_dev.
+ */
 static void read_namespaces(struct reader *r, int dir)
 {
 	_cleanup_close_ int fd = openat(dir, "ns", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -213,7 +216,7 @@ static void read_namespaces(struct reader *r, int dir)
 	r->n_ns = i;
 }
 
-/* 0; 1: the process is gone; -ENOMEM. */
+/* Read a process, but do not add it yet. 0; 1: the process is gone; -ENOMEM. */
 static int read_scanned_process(struct reader *r, uint32_t pid)
 {
 	const struct stat_line *stat = &r->stat;
@@ -259,7 +262,7 @@ static int add_process(struct reader *r, uint32_t pid)
 	}
 	if (!err && r->n_ns)
 		err = task_model__set_namespaces(m, pid, (const void *)r->ns, r->n_ns);
-	if (!err && is_dead(&r->stat)) /* the leader only, if other threads live on */
+	if (!err && is_dead(&r->stat)) /* the leader; other threads may live on */
 		err = task_model__exit(m, pid, pid, r->time);
 	return err;
 }

@@ -202,7 +202,7 @@ int sideband__scan(struct sideband *sb, struct err *err)
 			       strerror(-code));
 	sideband_core__drain(sb);
 	sideband__lock(sb);
-	/* the scan includes the effects of all records from before it began */
+	/* forget records from before the scan: it includes their effects */
 	sideband_log__fold(sb->log, start, forget_record, NULL);
 	sb->scanned = true;
 	sb->complete_from = sb->repaired = now_ns();
@@ -267,7 +267,7 @@ static void *helper_main(void *arg)
 			identify_files(sb);
 			continue;
 		}
-		/* in parts, because the drainer needs the lock meanwhile */
+		/* in parts: the drainer needs the lock in between */
 		if (sideband_core__may_fold_oldest(sb)) {
 			sideband_core__fold_oldest(sb);
 			sideband__unlock(sb);
@@ -348,7 +348,7 @@ static void *drainer_main(void *arg)
 			else
 				sideband_core__on_ring(sb, &ev[i], &drain);
 		}
-		if (drain || stop) /* all rings: the log is nearly in time order across CPUs then */
+		if (drain || stop) /* drains all rings, so the log is nearly in time order */
 			sideband_core__drain(sb);
 		sideband_core__follow(sb);
 		tick_drainer(sb);

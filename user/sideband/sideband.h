@@ -31,8 +31,8 @@ struct sideband_opts {
 	struct examiner
 		*examiner; /* borrowed: reads build ids that the kernel does not give; or NULL */
 	size_t ring_bytes; /* per CPU, power of two; 0: 2 MiB */
-	size_t memory; /* limit of log and base in bytes; 0: 64 MiB. The log shrinks for it, down to
-			* one chunk; the state of living processes does not */
+	size_t memory; /* limit of log and base in bytes; 0: 64 MiB. To keep it, the log is reduced,
+			* to one chunk at least; the state of living processes never is */
 	uint64_t follow_interval; /* ns between two calls of the function given to follow; 0: 5 s */
 	int rt_priority; /* SCHED_FIFO priority of the drainer; if 0 or refused: nice -20 */
 	bool all;	 /* slices have every task, not only those requested */
@@ -65,8 +65,8 @@ int sideband__record_data(struct sideband *sb, struct err *err);
 int sideband__follow_cpus(struct sideband *sb, const int *online, size_t n, uint64_t room,
 			  struct err *err);
 /*
- * Is a CPU online whose events are dead, because it went and came back unnoticed? This interrupts
- * every CPU, so only the tick calls it.
+ * Is a CPU online whose events are dead, because it went offline and came back unnoticed? This
+ * interrupts every CPU, so call it only from the tick: sideband__on_tick().
  */
 bool sideband__has_lost_cpu(struct sideband *sb);
 /* Let the draining thread call @fn about once a second. Call this before sideband__start(). */
@@ -128,7 +128,7 @@ struct sideband_slice {
 	} * btfs;
 	size_t n_btfs;
 	uint64_t lost;	  /* records that the rings lost since start */
-	uint64_t rescans; /* how often /proc was read again, after losses or for want of memory */
+	uint64_t rescans; /* number of times /proc was read again: records lost, or memory short */
 	bool incomplete;  /* records may be missing: lost, or the window begins too early */
 };
 

@@ -19,7 +19,7 @@ void sideband_core__lost(struct sideband *sb, uint64_t n)
 	pthread_cond_signal(&sb->helper_wake);
 }
 
-/* Opens the program at once, so that it stays loaded until the helper has read it. */
+/* Have the helper read a program. It is opened now, so that it stays loaded until then. */
 static void want_bpf_info(struct sideband *sb, uint32_t id)
 {
 	if (!ARRAY_HAS_ROOM(sb->bpf_wanted, sb->n_bpf_wanted, sb->cap_bpf_wanted, 64))
@@ -91,7 +91,7 @@ static void drained_record(const struct perf_event_header *rec, void *arg)
 		name_kernel_thread(sb, (const void *)rec);
 }
 
-/* Files list the events of the rings only, so a record of a watch gets the id of such an event. */
+/* Files list only the events of the rings, so the record of a watch gets the id of one of those. */
 static void watched_record(const struct perf_event_header *rec, void *arg)
 {
 	struct {

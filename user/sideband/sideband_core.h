@@ -19,8 +19,9 @@
 #include "symbols/task_model.h"
 
 /*
- * Threads: the drainer (real time) empties the rings and folds. The helper (normal priority) does
- * what may take long: it rereads /proc and reads BPF programs. Slices run in their caller's thread.
+ * Threads: the drainer (real time) empties the rings, and folds records when memory is short. The
+ * helper (normal priority) does what may take long: it folds records that are no longer needed,
+ * rereads /proc, and reads BPF programs and build ids. Slices run in their caller's thread.
  *
  * Base and log are written under the lock. A slice pins them and reads without the lock: meanwhile
  * records are still appended, but nothing is folded.
@@ -52,7 +53,7 @@ struct sideband {
 	struct buf late; /* records older than the base that arrived while it was pinned */
 	unsigned int pins;
 	bool fold_due;	      /* memory is short: no new pins */
-	bool lost_any;	      /* since /proc was read: a window may lack records */
+	bool lost_any;	      /* records were lost since /proc was read: windows may lack them */
 	bool trim_due;	      /* stale maps or cgroups fill the memory: reread /proc */
 	uint64_t fold_before; /* ns: older records are not needed */
 	bool stopping;
@@ -114,9 +115,9 @@ void sideband_core__fold_to_limit(struct sideband *sb);
 
 /* Update fold_before, once per follow_interval. For the drainer; not under the lock. */
 void sideband_core__follow(struct sideband *sb);
-/* Is the oldest part of the log no longer needed, and may it be folded now? Under the lock. */
+/* Is the oldest chunk of the log no longer needed, and may it be folded now? Under the lock. */
 bool sideband_core__may_fold_oldest(const struct sideband *sb);
-/* Fold that part, at most a few hundred KiB. Under the lock. */
+/* Fold that chunk, at most a few hundred KiB. Under the lock. */
 void sideband_core__fold_oldest(struct sideband *sb);
 
 /* Nothing is folded between pin and unpin: base and *ret can be read without the lock. -ENOMEM. */
@@ -141,7 +142,7 @@ uint64_t sideband_core__repair_delay(const struct sideband *sb);
 void sideband_core__identify(struct sideband *sb);
 /* Note a newly mapped file if its build id is unknown. Under the lock. */
 void sideband_core__want_file(struct sideband *sb, const struct record_mmap2 *r);
-/* Read the build ids of the noted files. Not under the lock. */
+/* Read the build ids of the files that were noted. Not under the lock. */
 void sideband_core__identify_wanted(struct sideband *sb);
 
 /* Open rings and watches on all CPUs that are online. */

@@ -31,8 +31,9 @@ static size_t find_ring(const struct sideband_ring *v, size_t n, int cpu)
 }
 
 /*
- * A BPF program may be gone before a ring reaches its watermark. So records of BPF programs go to
- * rings of their own, the watches, which wake at once. Kernels before 5.1 write no such records.
+ * Each CPU also has a watch: a second ring, only for records of BPF programs, which wakes at once.
+ * A program may be gone before the first ring reaches its watermark. Kernels before 5.1 write no
+ * such records.
  */
 uint64_t sideband__rings_memory(size_t n_cpus)
 {
@@ -120,7 +121,7 @@ int sideband_core__open_rings(struct sideband *sb, struct err *err)
 		if (!code)
 			sb->ids[sb->n_ids++] = sb->rings[sb->n_rings - 1].id;
 	}
-	sb->attr.bpf_event = sb->n_watches > 0; /* as written to files */
+	sb->attr.bpf_event = sb->n_watches > 0; /* files have this attr, and records of watches */
 	return sb->n_rings ? 0 : err_set(err, -ENODEV, "no CPU is online");
 }
 

@@ -218,7 +218,10 @@ static size_t view__collect(const struct sideband_log_view *v, uint64_t from, ui
 	return n;
 }
 
-/* Bottom-up merge sort: stable, and fast here, because each CPU's ring is a sorted run. */
+/*
+ * The end of the sorted run at @i. The bottom-up merge sort below is stable, and fast here: the
+ * records of one ring are such a run.
+ */
 static size_t log_run_end(const struct sideband_ref *v, size_t i, size_t n)
 {
 	while (i + 1 < n && v[i].time <= v[i + 1].time)

@@ -81,7 +81,7 @@ static int repair_gone(uint32_t pid, void *arg)
 	if (task_model__since(c->r->should, pid, &since))
 		return 0;
 	if (task_model__since(c->is, pid, &since) && since >= c->r->begin)
-		return 0; /* forked during the scan, which missed it */
+		return 0; /* it was forked during the scan, which missed it: it may live */
 	return task_model__emit_repair(c->is, c->r->should, pid, c->r->begin, c->out);
 }
 

@@ -69,7 +69,7 @@ static void drop_namespaces(struct perf_event_attr *a)
 	a->namespaces = 0;
 }
 
-/* Newest first, from Linux 6.0, 5.7, 5.1, 4.12. */
+/* What each drops came with Linux 6.0, 5.7, 5.1 and 4.12: the newest first. */
 static void (*const drops[])(struct perf_event_attr *a) = {
 	drop_lost,
 	drop_cgroup,

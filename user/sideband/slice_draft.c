@@ -10,14 +10,14 @@
 #include "sideband/ksymbol_cover.h"
 #include "sideband/slice_draft.h"
 
-/* ns, for all build ids that were not read earlier: a file system may hang, but not the dump */
+/* ns, to read all build ids that are still unknown: the dump must not hang with a file system */
 #define FILES_WAIT 500000000ULL
 
 /* A process that the slice needs: requested, or its maps are inherited by a needed child. */
 struct needed {
 	UT_hash_handle hh; /* by pid */
 	uint32_t pid;
-	bool emit; /* false: needed only for what a child has at the start of the window */
+	bool emit; /* false: only needed for what a child inherits from it; not written itself */
 	/* Processes related by forks in the window form a family. A page that one of them hit may
 	 * be in a map that it inherited from another. The root's pid identifies the family. */
 	struct needed *parent; /* NULL: the root */
@@ -309,8 +309,8 @@ static int id_table__add(struct finish *f, bool kernel, const char *name, const 
 }
 
 /*
- * Add the build id of a file with hit pages; size 0: unknown. The vDSO is left out: with an id of
- * [vdso], perf looks for the image only in its cache, without one it takes the running kernel's.
+ * Add the build id of a file with hit pages; size 0: unknown. The vDSO is left out: if [vdso] has
+ * an id, perf looks for its image only in its build id cache, else it takes the running kernel's.
  */
 static int add_hit_file(struct finish *f, const char *name, const struct build_id *id)
 {
