@@ -18,7 +18,7 @@ struct part_span {
 #define CALL_GRAPH_STACK_DEFAULT 8192
 #define CALL_GRAPH_STACK_MAX	 65528 /* the size of a record has 16 bits */
 
-/* Find "fp", "dwarf" or "lbr". CALL_GRAPH_NONE: another word. */
+/* Find "fp", "dwarf" or "lbr". Returns CALL_GRAPH_NONE for any other word. */
 enum call_graph call_graph__find(const char *s, size_t len);
 
 /* Round up to a multiple of 8 bytes. 0 or -ERANGE: too large. */
@@ -40,8 +40,8 @@ int call_graph__branch_types(const char *s, size_t len, uint64_t *ret, struct pa
  */
 
 /*
- * ALL: the registers of -I without names, and of DWARF unwinding. MINIMAL: what DWARF unwinding
- * needs in addition to registers that are named.
+ * ALL: what -I without names records, and what DWARF unwinding records. MINIMAL: what DWARF
+ * unwinding adds if --user-regs names registers.
  */
 #if defined(__x86_64__)
 #define REGISTERS_ALL	  0xff0fffULL

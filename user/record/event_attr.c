@@ -174,7 +174,7 @@ static bool is_dummy(const struct perf_event_attr *a)
 	return a->type == PERF_TYPE_SOFTWARE && a->config == PERF_COUNT_SW_DUMMY;
 }
 
-/* While functions are traced, a page fault on the user's stack would trace functions again. */
+/* Such an event records no user stack: a page fault on it would trace functions again. */
 static bool is_function_tracer(const struct event_spec *spec)
 {
 	return spec->system && !strcmp(spec->system, "ftrace") && !strcmp(spec->event, "function");
@@ -240,7 +240,7 @@ static void add_callchain(const struct event_spec *spec, const struct record_opt
 	a->exclude_callchain_user = 1;
 }
 
-/* Remove the callchain of the line, except what evsel__reset_callgraph() of perf leaves. */
+/* Remove the callchain that the line asks for, as far as perf's evsel__reset_callgraph() does. */
 static void reset_callchain(const struct record_opts *o, struct perf_event_attr *a)
 {
 	a->sample_type &= ~(__u64)PERF_SAMPLE_CALLCHAIN;
@@ -346,7 +346,7 @@ static void set_counting(const struct event_spec *spec, const struct record_opts
 }
 
 /*
- * Sets what a flight recorder needs and `perf record -a` does not set:
+ * Set what a flight recorder needs and `perf record -a` does not set:
  * - RECORD_SAMPLE_TYPE: every record has id, task, time and CPU at the same place, whatever the
  *   other events are;
  * - CLOCK_MONOTONIC, the clock of bpf_ktime_get_ns(): triggers are placed among samples to the

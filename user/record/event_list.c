@@ -36,7 +36,7 @@ struct resolver {
 	struct err err;
 };
 
-/* Names of the recorder's threads begin like this. */
+/* A filter that drops events of the recorder's threads, whose names begin like this. */
 #define NOT_OURS "!(COMM ~ \"frbpf*\" || COMM ~ \"dump-*\")"
 
 static int set_filter(struct resolver *r, struct event *ev)
@@ -278,7 +278,8 @@ static int resolve_item(struct resolver *r, const struct event_item *item)
 }
 
 /*
- * As in perf: one cgroup is for all events before -G. Of several, the n-th is for the n-th event.
+ * Set the cgroups of -G. As in perf, a single cgroup is for all events before -G; of several, the
+ * n-th is for the n-th event.
  */
 static int set_event_cgroups(struct resolver *r)
 {
@@ -364,7 +365,7 @@ static int add_off_cpu(struct resolver *r)
 	return 0;
 }
 
-/* Find the event of `run = evidence` for samples of waits. */
+/* Find the event offcpu-time of `run = evidence`, which records samples of waits. */
 static void take_off_cpu_samples(struct resolver *r)
 {
 	struct event_list *l = r->list;

@@ -88,9 +88,9 @@ void event_list__dissolve(struct event_list *l, size_t leader);
 
 /*
  * Open @ev on @cpu for all tasks, disabled. Fields that this kernel lacks are dropped in perf's
- * order (perf-data section 10.6). They stay dropped in ev->attr, so that all CPUs agree. If cycles
- * falls back to cpu-clock, *ret_notice says so to the user, once; it may be NULL. Returns the
- * descriptor, or negative errno with the reason and the remedy in @err.
+ * order. They stay dropped in ev->attr, so that all CPUs agree. If cycles falls back to cpu-clock,
+ * *ret_notice says so to the user, once; it may be NULL. Returns the descriptor, which the caller
+ * closes, or negative errno with the reason and the remedy in @err.
  */
 int event__open(struct event *ev, int cpu, struct err *err, const char **ret_notice);
 /*

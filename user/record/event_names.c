@@ -104,7 +104,7 @@ int event_names__find(const char *s, size_t len, uint32_t *ret_type, uint64_t *r
 	return -ENOENT;
 }
 
-/* Length of the name of @names that @s starts with, up to the end or a '-'; 0: none. */
+/* If @s starts with one of @names, up to its end or a '-', get the length of that name; else 0. */
 static size_t alias_length(const char *const *names, const char *s, size_t len)
 {
 	for (; *names; names++) {

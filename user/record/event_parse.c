@@ -219,7 +219,7 @@ static int unknown_event(struct event_parser *p, struct part name)
 			  p->has_terms ? "PMU or event" : "event", (int)name.len, name.s);
 }
 
-/* Reject PMUs whose events cannot be written as numbers. */
+/* Reject PMUs with events that terms cannot express. */
 static int check_pmu(struct event_parser *p, struct part name)
 {
 	if (p->pmu.type == PERF_TYPE_TRACEPOINT)
@@ -351,7 +351,7 @@ int event_spec__parse(const struct event_item *item, const char *of_group,
 	err = err ?: event_parser__check_modifiers(&p, p.modifiers);
 	if (err)
 		return err;
-	/* as in perf, modifiers of the event include guests again, unless they exclude them */
+	/* as in perf, an event with modifiers includes guests, unless a modifier excludes them */
 	ret->attr.exclude_guest = !p.modifiers.len;
 	apply_modifiers(p.modifiers, ret);
 	apply_modifiers((struct part){ of_group, strlen(of_group) }, ret);

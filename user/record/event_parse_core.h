@@ -11,7 +11,7 @@
 #include "record/event_parse.h"
 #include "record/pmu.h"
 
-#define EVENT_MODIFIERS "ukhGHIpPSDWebX" /* perf's, X of later versions */
+#define EVENT_MODIFIERS "ukhGHIpPSDWebX" /* perf's; X only in later versions */
 
 /* A part of the item. */
 struct part {

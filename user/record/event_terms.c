@@ -91,7 +91,7 @@ static int term_number(struct event_parser *p, struct part value)
 	return number_term(p, value, 0, UINT64_MAX, &n);
 }
 
-/* Only checked: every record has a time. */
+/* Only check the value: every record has a time anyway. */
 static int term_time(struct event_parser *p, struct part value)
 {
 	uint64_t n;

@@ -160,7 +160,7 @@ static int take_predicate(struct filter_parser *p)
 	if (!f)
 		return unknown_filter_field(p, from, len);
 	p->at += len;
-	if (*p->at == '.') /* .function, .ustring, or something newer */
+	if (*p->at == '.') /* FIELD.function, FIELD.ustring, or something newer */
 		return -EAGAIN;
 	skip_filter_blanks(p);
 	op = filter_operator(p->at);

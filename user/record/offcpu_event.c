@@ -11,7 +11,7 @@
 #define MARKS	    2 /* PERF_CONTEXT_KERNEL, PERF_CONTEXT_USER */
 #define FRAMES_MAX  (FRBPF_OFF_CPU_KERNEL + FRBPF_OFF_CPU_USER + MARKS)
 
-/* The start of a sample: with RING_FIELDS, and with FILE_FIELDS */
+/* The start of a sample: with RING_FIELDS in rings, with FILE_FIELDS in files */
 struct off_cpu_sample {
 	struct perf_event_header header;
 	uint64_t id, ip;
@@ -83,7 +83,7 @@ static uint64_t take_off_cpu_frames(const struct frbpf_off_cpu *r, uint64_t *ips
 	return n;
 }
 
-/* Fill all that @r knows. @s has room for its frames. */
+/* Fill in what the record @r has. @s has room for its frames. */
 static void fill_sample(struct off_cpu_sample *s, const struct frbpf_off_cpu *r)
 {
 	uint64_t ips[FRAMES_MAX];
@@ -94,13 +94,13 @@ static void fill_sample(struct off_cpu_sample *s, const struct frbpf_off_cpu *r)
 	s->header.misc = r->n_user ? PERF_RECORD_MISC_USER : PERF_RECORD_MISC_KERNEL;
 	s->n_ips = take_off_cpu_frames(r, ips);
 	s->ip = 0;
-	if (s->n_ips) /* the innermost function of the program, as perf has it */
+	if (s->n_ips) /* the innermost function of the program, as in perf */
 		s->ip = r->n_user ? ips[s->n_ips - r->n_user] : ips[1];
 	memcpy(s->ips, ips, s->n_ips * sizeof(*ips));
 	s->header.size = offsetof(struct off_cpu_sample, ips) + s->n_ips * sizeof(*ips);
 }
 
-/* Are there as many frames as @r says? @bytes: all of it */
+/* Has the record as many frames as it says? @bytes: the size of the record */
 static bool has_frames(const struct frbpf_off_cpu *r, size_t bytes)
 {
 	return r->n_kernel <= FRBPF_OFF_CPU_KERNEL && r->n_user <= FRBPF_OFF_CPU_USER &&
@@ -197,13 +197,13 @@ static bool find_cpu(const struct session *s, uint32_t cpu, size_t *ret)
 	return false;
 }
 
-/* The event that has the sleeps that last: see feed__asleep() */
+/* The index of the event to which samples of feed__asleep() are added */
 static size_t asleep_event(const struct session *s)
 {
 	return s->events->off_cpu.sampled ? s->events->off_cpu.sampled_event : s->events->n - 1;
 }
 
-/* Add the sample of @a, of @size bytes. */
+/* Convert @a, of @size bytes, to a sample at time @end, and add it. */
 static int add_sleeper(const struct session *s, const struct frbpf_asleep *a, size_t size,
 		       uint64_t end, struct buf *ret, struct buf *cpus)
 {
@@ -238,7 +238,7 @@ int offcpu_event__add_asleep(const struct session *s, const struct buf *asleep, 
 	while (!err && asleep->len - at >= FRBPF_ASLEEP_HEAD) {
 		memcpy(&a, asleep->data + at, FRBPF_ASLEEP_HEAD);
 		if (a.size < FRBPF_ASLEEP_HEAD || a.size > sizeof(a) || a.size > asleep->len - at)
-			break; /* its end was cut off */
+			break; /* the buffer ends within this record */
 		memcpy(&a, asleep->data + at, a.size);
 		err = add_sleeper(s, &a, a.size, end, ret, cpus);
 		at += a.size;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The event offcpu-time of --off-cpu. A BPF program writes struct frbpf_off_cpu into the rings, in
- * samples of the task that ran before. In files they are samples of the task that slept, as perf
- * record has them: its period is the time off CPU, in ns, and its callchain is where it slept.
+ * samples of the task that is switched out. In files, these become samples of the task that slept,
+ * as in perf record: the period is the time off CPU, ns, the callchain is where it slept.
  */
 #ifndef FRBPF_RECORD_OFFCPU_EVENT_H
 #define FRBPF_RECORD_OFFCPU_EVENT_H
@@ -42,7 +42,7 @@ void offcpu_event__cut(const struct session *s, size_t c, const struct perf_even
 int offcpu_event__add_asleep(const struct session *s, const struct buf *asleep, uint64_t end,
 			     struct buf *ret, struct buf *cpus);
 
-/* When the sleep began that @h, a sample that was converted, is about: ns. */
+/* When the sleep began, ns. @h: a sample after offcpu_event__unpack(). */
 uint64_t offcpu_event__began(const struct perf_event_header *h);
 
 #endif

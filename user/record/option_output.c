@@ -5,7 +5,7 @@
 #include "record/option_set.h"
 #include "rules/units.h"
 
-/* With a shorter period, a timer records little but its own work. */
+/* With a shorter period, a session would record little but the work of its own dumps. */
 #define SWITCH_NS_MIN	 NSEC_PER_SEC
 #define SWITCH_BYTES_MIN 4096
 
@@ -16,7 +16,7 @@ static const char *after_directory(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The directory is ignored: retention looks for dumps in the directory of the session. */
+/* Use only the name of the file: retention looks for dumps in the directory of the session. */
 int option__set_output(struct option_parser *p, const struct option_value *v)
 {
 	struct record_output *o = &p->opts->output;

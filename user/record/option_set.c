@@ -337,7 +337,7 @@ int option__check_synth(struct option_parser *p, const struct option_value *v)
 	return err;
 }
 
-/* One part of a specification by hand: CPUS/CPUS. */
+/* Is this a part of a list of masks by hand: CPUS/CPUS, of rings and of a thread's affinity? */
 static bool is_thread_masks(const char *s, size_t len)
 {
 	static const char list[] = "0123456789,-";
@@ -349,7 +349,7 @@ static bool is_thread_masks(const char *s, size_t len)
 	return affinity && maps + 1 + affinity == len;
 }
 
-/* perf reads rings in several threads then, each with CPUS of rings and CPUS to run on. */
+/* Only check the value of --threads, with which perf reads the rings in several threads. */
 int option__check_threads(struct option_parser *p, const struct option_value *v)
 {
 	static const char *const kinds[] = { "cpu", "core", "package", "numa", NULL };

@@ -109,7 +109,7 @@ int option__set_uid(struct option_parser *p, const struct option_value *v)
 
 	if (!v->len)
 		return OPTION_ERROR(p, v, "a user is missing");
-	if (users->n) /* the last one counts */
+	if (users->n) /* the last -u counts */
 		return option__text(v, &users->v[0].text);
 	return option_items__add(users, v, 0, v->len);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * All options of perf 6.1, so that abbreviations and joined letters mean the same here, and those
- * that later versions have added (up to 6.18), with the version.
+ * All options of perf 6.1, so that abbreviations and joined letters mean the same here. Those that
+ * later versions added, up to 6.18, are marked with the version.
  */
 #include "record/option_set.h"
 

@@ -17,8 +17,8 @@
 #define FILE_MAX 4096
 
 /*
- * Read DEVICES/@pmu/@dir/@name without its newline. Users choose the names, so they must not form
- * paths.
+ * Read DEVICES/@pmu/@dir/@name without its newline. The names come from users: reject those that
+ * would lead to another directory.
  */
 static int read_attribute(const char *pmu, const char *dir, const char *name, struct buf *b)
 {
@@ -81,7 +81,7 @@ int pmu__find_alias(const char *name, size_t len, struct pmu *ret)
 	return err;
 }
 
-/* Skip ".scale", ".unit" and ".snapshot", which are beside an event. */
+/* Is the file an event? The files NAME.scale, NAME.unit and NAME.snapshot describe one. */
 static int is_event(const struct dirent *e)
 {
 	return !strchr(e->d_name, '.');

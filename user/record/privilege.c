@@ -60,13 +60,13 @@ static bool is_needed(const struct privilege *p, cap_t caps)
 {
 	switch (p->cap) {
 	case CAP_PERFMON:
-	case CAP_BPF: /* before Linux 5.8, CAP_SYS_ADMIN covered it, and still does */
+	case CAP_BPF: /* both were part of CAP_SYS_ADMIN until Linux 5.8, which still covers them */
 		return !has_cap(caps, CAP_SYS_ADMIN);
 	case CAP_IPC_LOCK:
 		return !may_lock();
 	case CAP_DAC_READ_SEARCH:
 		return !tracefs_is_open();
-	case CAP_CHECKPOINT_RESTORE: /* before Linux 5.9, CAP_SYS_ADMIN stands for it */
+	case CAP_CHECKPOINT_RESTORE: /* before Linux 5.9, CAP_SYS_ADMIN is needed instead */
 		return CAP_IS_SUPPORTED(CAP_CHECKPOINT_RESTORE) || !has_cap(caps, CAP_SYS_ADMIN);
 	}
 	return true;

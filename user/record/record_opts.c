@@ -18,7 +18,7 @@ struct hit {
 	size_t value_at; /* offset in @word of a value joined to it; 0: none */
 };
 
-/* A value such as $(pidof x) is one error, not one for each of its words. */
+/* Reject a value such as $(pidof x) with one error, not one for each of its words. */
 static int reject_substitution(struct option_parser *p, const struct option_value *v)
 {
 	bool dollar = !strncmp(v->text, "$(", 2);

@@ -32,7 +32,7 @@ static int map_ring(struct ring *r, int fd, size_t size, int prot, struct err *e
 	return 0;
 }
 
-/* a ring mapped PROT_READ is overwritten; a writable one stops when it is full */
+/* PROT_READ makes the kernel overwrite the ring; a writable one drops records when it is full. */
 int ring__map(struct ring *r, int fd, size_t size, struct err *err)
 {
 	return map_ring(r, fd, size, PROT_READ, err);

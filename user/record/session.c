@@ -49,7 +49,7 @@ static int open_anchor(struct session *s, int cpu, size_t ring_bytes, struct err
 		.write_backward = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		.watermark = 1, /* nobody polls: wake up as rarely as possible */
+		.watermark = 1, /* nobody polls, so wake-ups shall be as rare as possible */
 	};
 	int fd;
 
@@ -217,9 +217,9 @@ static int target_error(const struct record_target *target, int code, struct err
 }
 
 /*
- * The target may start threads meanwhile. Once all events are open, new threads inherit them. So
- * open them again until no thread was started in between. A target that starts threads all the time
- * is recorded without some of them.
+ * Open the events of all threads of the target. Threads that start after that inherit them; but a
+ * thread that starts meanwhile may lack some. So open all again until no thread started meanwhile.
+ * If the target starts threads all the time, some of them are not recorded.
  */
 static int open_threads(struct session *s, const struct record_target *target, struct err *err)
 {
@@ -231,7 +231,7 @@ static int open_threads(struct session *s, const struct record_target *target, s
 
 		close_events(s);
 		*err = (struct err){ 0 };
-		if (i) /* let it start them: a second in total */
+		if (i) /* let the target finish starting threads: wait a second in total */
 			nanosleep(&(struct timespec){ .tv_nsec = NAP_NS << (i < 7 ? i - 1 : 6) },
 				  NULL);
 		code = record_target__threads(target, &tids, &now.n_tids);
@@ -253,7 +253,10 @@ static int open_threads(struct session *s, const struct record_target *target, s
 	return 0;
 }
 
-/* Touch the memory now: page faults would make copying six times as slow. Lock it if allowed. */
+/*
+ * Touch the memory now: page faults in a freeze would make copying six times as slow. Lock it if
+ * that is allowed.
+ */
 int session__add_copies(struct session *s, size_t n, size_t ring_bytes, struct err *err)
 {
 	uint8_t *p = s->copy_area + s->copy_bytes;
@@ -342,8 +345,8 @@ static int keep_target(struct session *s, const struct record_target *target, st
 }
 
 /*
- * A task's own sched_switch tells only when it leaves the CPU: the way back is another type of
- * record.
+ * An event on sched_switch of a task tells only when the task leaves its CPU. Have the kernel add
+ * PERF_RECORD_SWITCH records, which also tell when it comes back.
  */
 static void add_switches(struct event_list *events)
 {

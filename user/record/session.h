@@ -6,8 +6,8 @@
  * unref.
  *
  * An anchor event owns the ring of a CPU: a software dummy that records nothing. Every event is
- * redirected into the ring before it is enabled: on a live event, PERF_EVENT_IOC_SET_OUTPUT waits
- * for an RCU grace period.
+ * redirected into that ring before it is enabled, since on an enabled event
+ * PERF_EVENT_IOC_SET_OUTPUT waits for an RCU grace period.
  *
  * The rings of a plain session are drained into a file all the time (common/forward_ring.h), and
  * not overwritten. They have no copies. Their anchors record what names addresses from
@@ -36,7 +36,7 @@ struct session_cpu {
 
 	/* protected by the lock */
 	int *fds;	 /* [t * events->n + e] is for event e and target t; -1: none; owned */
-	int pulse;	 /* as alive as @fds; it is the anchor until the CPU first comes back */
+	int pulse;	 /* dies when @fds do; it is the anchor until the CPU first comes back */
 	uint64_t opened; /* ns: when the pulse began */
 	struct {
 		uint64_t from, to; /* ns */
@@ -77,7 +77,7 @@ struct session {
 	uint8_t *copy_area;
 	size_t copy_reserved, copy_bytes; /* bytes for all possible CPUs; bytes in use */
 	struct record_output output;	  /* set by the opener */
-	uint64_t started;		  /* ns: the rings have everything since, until they wrap */
+	uint64_t started;		  /* ns: since then the rings have everything, until they wrap */
 	char notice[160];		  /* for the user, e.g. that cycles became cpu-clock; "" */
 	bool lacks_cpu;			  /* the notice names the CPU that is not recorded */
 	/* Called when the events of CPU number @c were opened again; set by the opener. */
@@ -89,7 +89,7 @@ struct session {
 	size_t n_aliases, cap_aliases;
 	/* for each event: disabled, see session__switch(); owned. NULL: none is */
 	bool *off;
-	uint64_t off_since; /* ns: all events are disabled since; 0: not all */
+	uint64_t off_since; /* ns: since when all events are disabled; 0: not all of them are */
 };
 
 /* Number of descriptors that session__open() needs, with @n_cpus online and others offline. */
@@ -98,9 +98,9 @@ size_t session__descriptors(const struct event_list *events, const struct record
 
 /*
  * Open @events, disabled, on every online CPU, with rings of @ring_bytes for each CPU. Owns
- * @events, also on failure. @target: NULL for all tasks. Some tasks: if sched:sched_switch or
- * context-switches is an event, which only tells when a task leaves its CPU, records of the way
- * back are added. 0 or negative errno with a message in @err.
+ * @events, also on failure. @target: NULL for all tasks. If it is some tasks, sched:sched_switch
+ * and context-switches tell only when a task leaves its CPU; then PERF_RECORD_SWITCH records are
+ * added, which tell when it comes back. 0 or negative errno with a message in @err.
  */
 int session__open(const char *name, const char *run, struct event_list *events, size_t ring_bytes,
 		  const struct record_target *target, struct err *err, struct session **ret);
@@ -178,7 +178,7 @@ int target_end__new(const struct session *s, struct target_end **ret);
 int target_end__fd(const struct target_end *t);
 /* Have all ended? */
 bool target_end__reached(struct target_end *t);
-/* call it before the session is freed; NULL is legal */
+/* Call it before the session is freed. NULL is legal. */
 void target_end__free(struct target_end *t);
 
 #endif

@@ -9,8 +9,9 @@
 int session_cpu__open_ring(struct session *s, struct session_cpu *c, size_t ring_bytes,
 			   struct err *err);
 /*
- * For plain sessions: set the attributes of the anchors; open one. The second drops features, the
- * newest first, until the kernel accepts the attributes. Returns the descriptor or negative errno.
+ * For plain sessions: init_attr sets the attributes of the anchors, open_anchor opens one. The
+ * latter drops features, the newest first, until the kernel accepts the attributes. It returns the
+ * descriptor or negative errno.
  */
 void session_plain__init_attr(struct session *s, size_t ring_bytes);
 int session_plain__open_anchor(struct session *s, int cpu);
@@ -26,8 +27,8 @@ void session__close_spares(struct session *s);
 /* Add memory for the copies of the next @n CPUs. */
 int session__add_copies(struct session *s, size_t n, size_t ring_bytes, struct err *err);
 /*
- * For -D, a thread enables and disables the events. keep copies the times; stop waits for the
- * thread.
+ * For -D: a thread enables and disables the events. keep copies the times, start starts the thread,
+ * stop ends it.
  */
 int session_delay__keep(struct session *s, const struct record_target *target);
 int session_delay__start(struct session *s, struct err *err);

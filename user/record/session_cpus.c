@@ -17,7 +17,7 @@
 #include "rules/units.h"
 
 #define ALIASES_OF_EVENT                                                                           \
-	16 /* times that a CPU may come back while its first records are in the ring */
+	16 /* aliases kept per event and CPU; beyond that, the oldest are dropped */
 
 /*
  * Is the CPU recorded? This interrupts the CPU. *ret_until: when it went offline. Call with the
@@ -60,7 +60,7 @@ uint64_t session__away(struct session *s, size_t c, uint64_t from, uint64_t to)
 		sum += overlap_ns(cpu->away[i].from, cpu->away[i].to, from, to);
 	if (s->off_since)
 		sum += overlap_ns(s->off_since, UINT64_MAX, from, to);
-	else if (s->target.kind != RECORD_TASKS && /* their events survive */
+	else if (s->target.kind != RECORD_TASKS && /* events of threads outlive an offline CPU */
 		 !is_recorded(cpu, &until))
 		sum += overlap_ns(until, UINT64_MAX, from, to);
 	pthread_mutex_unlock(&s->lock);
@@ -97,7 +97,7 @@ static int reopen_session_event(struct session *s, size_t e, const struct sessio
 	return session_cpu__send(c, r->fds[e], ev.name, &r->aliases[e].id, err);
 }
 
-/* The anchor of the CPU is dead: let the pulse record what names addresses. */
+/* Have the pulse record what names addresses, since the CPU's anchor, which did so, is dead. */
 static int send_tracking(struct session *s, const struct session_cpu *c, struct reopened *r,
 			 struct err *err)
 {
@@ -349,7 +349,7 @@ static int add_session_cpu(struct session *s, int cpu, uint64_t max, struct err 
 	code = session_cpu__open_ring(s, c, ring_bytes, err);
 	if (!code && s->copy_bytes == s->n_cpus * ring_bytes)
 		code = session__add_copies(s, 1, ring_bytes, err);
-	else if (!code && !s->plain) /* allocated by an earlier attempt */
+	else if (!code && !s->plain) /* an earlier attempt has added the memory for its copy */
 		c->copy = s->copy_area + s->n_cpus * ring_bytes;
 	code = code ?: spare ? take_spare(s, spare, c, err) : reopen_cpu(s, c, s->started, err);
 	if (code)
@@ -368,7 +368,7 @@ static int follow_session_cpu(struct session *s, int cpu, uint64_t max, struct e
 	for (size_t c = 0; c < s->n_cpus; c++) {
 		if (s->cpus[c].cpu != cpu)
 			continue;
-		if (s->target.kind == RECORD_TASKS) /* their events survive */
+		if (s->target.kind == RECORD_TASKS) /* events of threads outlive an offline CPU */
 			return 0;
 		pthread_mutex_lock(&s->lock);
 		recorded = is_recorded(&s->cpus[c], &gone);

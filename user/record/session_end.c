@@ -39,7 +39,7 @@ int target_end__new(const struct session *s, struct target_end **ret)
 	if (t->epoll < 0)
 		err = -errno;
 	for (size_t i = 0; !err && i < s->n_targets; i++) {
-		/* EPOLLHUP only, which is always reported: records shall not wake us up */
+		/* no events: EPOLLHUP is always reported, and records must not wake us up */
 		struct epoll_event ev = { .data.fd = first_event(s, i) };
 
 		if (ev.data.fd < 0)

@@ -129,7 +129,7 @@ int session_delay__start(struct session *s, struct err *err)
 
 	if (code)
 		return err_set(err, code, "cannot disable the events: %s", strerror(-code));
-	if (s->target.delay[0].from == UINT64_MAX) /* the control fifo enables the events */
+	if (s->target.delay[0].from == UINT64_MAX) /* -D -1: only the control fifo enables them */
 		return 0;
 	d = calloc(1, sizeof(*d));
 	if (!d)
