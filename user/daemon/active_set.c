@@ -33,9 +33,9 @@ static int count_fds(size_t *ret_open, size_t *ret_limit)
 }
 
 /*
- * Descriptors to keep free: for commands, look-ups of names and files that are written; for each
- * session that writes a dump; for the programs that write into a session; for the maps and programs
- * of each rule.
+ * Descriptors to keep free. DAEMON: for commands, name look-ups and written files. SESSION: for the
+ * dump of each session. FEED: for the programs that write into a session. RULE: for the maps and
+ * programs of each rule.
  */
 #define FDS_DAEMON  64
 #define FDS_SESSION 4
@@ -156,8 +156,8 @@ static bool has_dumper(const struct active_set *g, const struct dumper *d)
 }
 
 /*
- * Memory of the sessions that end as soon as @g is in force. The caller does not count it: these
- * sessions overlap with the new ones for a moment only. 0 if an incident keeps @old alive.
+ * Memory of the sessions of @old that end as soon as @g is in force. It does not count towards
+ * max-memory: they overlap with the new sessions for a moment only. 0 if an incident keeps @old.
  */
 static uint64_t replaced_memory(const struct active_set *g, struct active_set *old)
 {
@@ -302,7 +302,7 @@ void active_set__take_counters(struct active_set *g, const struct active_set *ol
 	}
 }
 
-/* Take plain sessions that make no dumps out of each rule. Only armed rules can have them. */
+/* Remove from each rule the plain sessions that make no dumps. Only armed rules can have such. */
 static void rules_drop_plain(struct active_set *g)
 {
 	for (size_t i = 0; i < g->rules->n_rules; i++) {
@@ -357,7 +357,7 @@ static void failures_add(struct failures *f, const char *name, int code, const s
 	f->first = f->first ?: code;
 }
 
-/* Open all sessions. One that fails does not keep the others from being tried. */
+/* Open all sessions. If one fails, the others are still tried, to report all failures. */
 static int open_sessions(struct active_set *g, struct plan *plan, const struct active_set *old,
 			 const struct active_set_env *env, struct err *err)
 {

@@ -61,9 +61,10 @@ int active_set__start_session(const struct session_conf *conf, struct session_pl
 			      struct dumper **ret);
 
 /*
- * Make an active set from @plan. Sessions of @old (may be NULL) that did not change are shared;
- * others are opened and started. Takes over @rs on success only, the event lists of @plan always.
- * -EBUSY: max-memory is too small while older sessions are still needed; or another negative errno.
+ * Make an active set from @plan. Sessions of @old (may be NULL) that did not change are shared, or
+ * replaced by their successor if env->fit has one; others are opened and started. Takes over @rs on
+ * success only, the event lists of @plan always. 0, or negative errno with a message in @err.
+ * -EBUSY: max-memory is too small while older sessions are still needed.
  */
 int active_set__make(struct ruleset *rs, struct plan *plan, struct active_set *old,
 		     const struct active_set_env *env, struct err *err, struct active_set **ret);
@@ -81,7 +82,7 @@ void active_set__take_counters(struct active_set *g, const struct active_set *ol
 void active_set__set_sideband_memory(struct active_set *g, uint64_t bytes);
 
 /*
- * Make directories again that were removed from @base: those of @g's sessions and that of the
+ * Restore directories that were removed from @base: those of @g's sessions, and that of the
  * manifests. Each one is reported as a warning in @d and in the log.
  */
 void active_set__renew_dirs(const struct active_set *g, const struct base_dir *base,

@@ -108,7 +108,7 @@ void bring_up__own_explainer(struct bring_up *p, const pid_t pids[static EXPLAIN
 static uint64_t names_needed_since(void *arg)
 {
 	struct bring_up *p = arg;
-	/* Measure rings before counting incidents: a later freeze cannot reach further back. */
+	/* Measure the rings before counting incidents: later freezes reach no further back. */
 	uint64_t from = horizon__measure(p->horizon), back, now = now_ns();
 	struct recorder_stats stats;
 
@@ -212,7 +212,7 @@ void bring_up__free(struct bring_up *p)
 	followed_log__free(p->followed);
 	if (p->opts.examiner) {
 		examiner__follow(p->opts.examiner, NULL, NULL);
-		examiner__cancel(p->opts.examiner); /* else the side band would wait for it */
+		examiner__cancel(p->opts.examiner); /* else the side band waits for answers */
 	}
 	detectors__free(p->detectors);
 	sideband__free(p->sideband);

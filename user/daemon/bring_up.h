@@ -66,7 +66,7 @@ void bring_up__own_explainer(struct bring_up *p, const pid_t pids[static EXPLAIN
 int bring_up__cpus_fd(const struct bring_up *p);
 void bring_up__follow_cpus(struct bring_up *p);
 
-/* Name a written incident, if every session failed before it had a name. */
+/* Name a written incident that has no name, since every session failed before it could give one. */
 void bring_up__name_incident(struct bring_up *p, struct incident *inc);
 /*
  * Write the manifest of @inc, and note it for the counts of suppressed matches and for the ends of

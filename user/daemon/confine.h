@@ -17,8 +17,8 @@ int confine__calls(void);
  */
 int confine__set_base(int base);
 /*
- * Confine the calling thread. Call it first in a thread that inspects no other process. Does
- * nothing unless a base is set. A failure is logged.
+ * Confine the calling thread to the base. For threads that inspect no other process: they call it
+ * first. Does nothing unless a base is set. A failure is logged.
  */
 void confine__writer(void);
 

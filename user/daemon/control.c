@@ -27,8 +27,8 @@
 /*
  *	READING ──► WAITING ──► WRITING ──► (gone)
  *
- * WAITING: control_fn has got the request, and has not answered. A client that hangs up stays until
- * it is answered.
+ * WAITING: control_fn got the request, but has not answered yet. A client that hangs up meanwhile
+ * is kept until control_fn has answered.
  */
 enum client_state { CLIENT_READING, CLIENT_WAITING, CLIENT_WRITING };
 
@@ -46,7 +46,7 @@ struct control {
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	int fd, epoll;
 	int timer; /* armed while a client may have to be dropped, or while none can be accepted */
-	int spare; /* a spare descriptor, closed to tell a client that none is left */
+	int spare; /* closed when no descriptor is left, to accept a client and tell it so */
 	bool paused; /* no client is accepted until the timer fires: no descriptors are left */
 	control_fn fn;
 	void *arg;
@@ -343,7 +343,7 @@ int control__listen(const char *path, control_fn fn, void *arg, struct err *err,
 		control__free(c);
 		return code;
 	}
-	unlink(path); /* we hold the lock of the base, so whoever listened here is dead */
+	unlink(path); /* we hold the lock of the base, so the daemon of this socket is dead */
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	c->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	c->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -376,9 +376,7 @@ void control__process(struct control *c)
 {
 	struct epoll_event ev;
 
-	/*
-	 * one at a time: handling an event may free another client, and so make its event invalid
-	 */
+	/* get events one at a time: handling one may free the client of the next */
 	for (int i = 0; i < EVENTS_MAX && epoll_wait(c->epoll, &ev, 1, 0) == 1; i++) {
 		struct control_client *cl = ev.data.ptr;
 

@@ -88,7 +88,7 @@ static int send_request_bytes(int fd, const char *text, size_t len, const struct
 			continue;
 		if (errno == EAGAIN)
 			code = keep_waiting(p, err);
-		else if (errno == EPIPE) /* it may have sent an answer before it closed */
+		else if (errno == EPIPE) /* the daemon may have answered before it closed */
 			return 0;
 		else if (errno != EINTR)
 			code = -errno;
@@ -120,8 +120,8 @@ static int receive_all(int fd, struct buf *reply, const struct patience *p, stru
 }
 
 /*
- * The listener must run as root or as our user. No other user may get our request, or write to our
- * terminal through a reply.
+ * Check that the listener runs as root or as our user. No other user may get our request, or write
+ * to our terminal through a reply.
  */
 static int check_peer(int fd, const char *path, pid_t *ret_pid, struct err *err)
 {
@@ -140,7 +140,7 @@ static int check_peer(int fd, const char *path, pid_t *ret_pid, struct err *err)
 	return 0;
 }
 
-/* Work line by line, since errors of rules have several lines, with a mark below the place. */
+/* Make all texts in the reply printable, line by line: errors of rules have several lines. */
 static void make_text_printable(json_t *j)
 {
 	char *text = strdup(json_string_value(j)), *line = text, *end;

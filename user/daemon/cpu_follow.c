@@ -42,8 +42,8 @@ int cpu_follow__open(struct err *err, struct cpu_follow **ret)
 }
 
 /*
- * An aborted suspend takes CPUs offline and back. Neither the list of CPUs nor the clocks show
- * that afterwards, so ask the side band.
+ * Look for changes that the kernel did not report. An aborted suspend takes CPUs offline and back;
+ * afterwards neither the list of CPUs nor the clocks show it, so ask the side band.
  */
 static void on_tick(void *arg)
 {
@@ -81,7 +81,7 @@ static void follow_session(struct session *s, void *arg)
 	round__count(r, session__follow_cpus(s, r->online, r->n, r->max, &err), &err);
 }
 
-/* The side band comes first: without it, nothing that starts on a new CPU has a name. */
+/* Have the side band follow first: without it, nothing that starts on a new CPU has a name. */
 static void follow_sideband(struct cpu_follow *f, struct round *r, struct active_set *g)
 {
 	uint64_t all = g->max_memory + g->sideband_memory, used;

@@ -73,7 +73,7 @@ bool culprit_reader__complete(struct examiner *e, uint64_t end, json_t *why)
 
 /* ---- the manifest ---- */
 
-/* The end of the interval that the verdict is about: the first trigger; 0: unknown */
+/* The end, ns, of the interval that the verdict is about: the first trigger; 0: unknown. */
 static uint64_t end_of_interval(const json_t *manifest)
 {
 	const json_t *t = json_array_get(json_object_get(manifest, "triggers"), 0);
@@ -90,7 +90,7 @@ static void complete_manifest(struct culprit_reader *r, const struct waiting_why
 	struct err err = { 0 };
 
 	json_decref(manifest);
-	/* an error is that of the disk, and was reported when the verdict was stored */
+	/* errors are not logged: storing the verdict itself has reported trouble with the disk */
 	if (end && culprit_reader__complete(r->examiner, end, w->why))
 		manifest__set_why(r->base, w->name, w->why, &err);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A thread that adds command line and cgroup of the culprit to the verdict in a manifest, if its
- * process still lives. Nobody waits for it. Life: start, submit as often as needed, free.
+ * A thread that adds command line and cgroup of the culprit to the verdict in a manifest, if the
+ * culprit's process still lives. Nobody waits for the thread. Life: start, submit as often as
+ * needed, free.
  */
 #ifndef FRBPF_DAEMON_CULPRIT_READER_H
 #define FRBPF_DAEMON_CULPRIT_READER_H
@@ -24,8 +25,8 @@ int culprit_reader__start(struct examiner *examiner, const struct base_dir *base
 			  struct culprit_reader **ret);
 
 /*
- * Complete the verdict @why, which the manifest of incident @name already has. Does not block. @why
- * is borrowed and copied. If too many wait, it stays as it is.
+ * Have the thread complete the verdict @why, which the manifest of incident @name already has.
+ * Copies @why and does not block. If too many verdicts wait, this one is left as it is.
  */
 void culprit_reader__submit(struct culprit_reader *r, const char *name, const json_t *why);
 

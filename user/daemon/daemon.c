@@ -204,9 +204,9 @@ static int open_daemon_signals(void)
 /* ---- the base ---- */
 
 /*
- * Have the removal of the base, its lock and its socket noticed: commands could no longer reach us
- * then, and a second daemon could start. Call it once these files exist. Returns a descriptor,
- * owned by the caller, or negative errno.
+ * Watch for the removal of the base, its lock or its socket. Without them, commands cannot reach
+ * us, and a second daemon may start. Call it once these files exist. Returns a descriptor, owned by
+ * the caller, or negative errno.
  */
 static int open_base_watch(const char *base)
 {
@@ -250,7 +250,7 @@ static bool base_watch_lost(int fd, const char *base, char *ret, size_t size)
 	return lost;
 }
 
-/* Report it to the system's log, too, as our own log may have been in the base. */
+/* Report a removal to the system's log, too, since our own log may have been in the base. */
 static void on_base_event(struct daemon *d)
 {
 	char gone[PATH_MAX + 16];
@@ -394,8 +394,8 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 	int code;
 
 	/*
-	 * limited, since an arena keeps its largest size; but real-time threads must find one that
-	 * no other thread uses
+	 * few arenas, since each stays as large as it once was; but enough that real-time threads
+	 * find one that no other thread uses
 	 */
 	mallopt(M_ARENA_MAX, ARENAS_MAX);
 	heap__begin_load();
@@ -429,7 +429,7 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 	return 0;
 }
 
-/* For epoll_wait(), which takes an int: at most a day. */
+/* Convert to ms for epoll_wait(). At most a day, since that takes an int. */
 static int timeout_ms(uint64_t ns)
 {
 	const int day = 24 * 3600 * 1000;
@@ -498,7 +498,7 @@ static void tear_down(struct daemon *d, bool undo)
 	rulebook__free(d->rulebook);
 	retainer__free(d->retainer);
 	bring_up__free(&d->bring_up);
-	/* does not wait: bring_up__free() has cancelled what it asked of the examiner */
+	/* does not block: bring_up__free() has cancelled what this thread asked of the examiner */
 	culprit_reader__free(d->culprit_reader);
 	proxies__free(d->proxies); /* the sessions have released them just now */
 	state_keeper__free(d->keeper);

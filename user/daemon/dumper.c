@@ -74,7 +74,7 @@ static void write_incident_part(struct dumper *d)
 	dump__write(&job, &d->inc->results[d->index]);
 	buf__free(&asleep);
 	for (size_t c = 0; !d->inc->freeze.live && c < d->session->n_cpus; c++) {
-		if (d->shots[c].paused) /* not if the CPU came online after the freeze */
+		if (d->shots[c].paused) /* 0: the CPU came online after the freeze */
 			gap_log__add(&d->gaps[c], d->shots[c].paused, d->shots[c].resumed);
 	}
 }
@@ -157,7 +157,8 @@ static void *dumper_thread(void *arg)
 }
 
 /*
- * Begin the file of a plain session before its thread, so that a failure is an error of the start.
+ * Prepare the session before its thread starts. A plain session begins its file here, so that a
+ * failure makes dumper__start() fail.
  */
 static int prepare_session(struct dumper *d, struct err *err)
 {

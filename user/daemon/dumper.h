@@ -54,8 +54,8 @@ struct dumper {
 	void *done_arg;
 
 	/* guarded by the recorder's lock */
-	bool busy;	/* from the freeze until the file is written */
-	uint64_t freed; /* ns: when busy was cleared last */
+	bool busy;	/* set from the freeze until the file is written */
+	uint64_t freed; /* ns: when `busy` was last cleared */
 	bool wanted;	/* an earlier incident waits for it: see incident_pool__next_due() */
 
 	struct timed_dump timed;
@@ -94,7 +94,7 @@ uint64_t dumper__memory_of_all(void);
 /* The session ends with its next dump. */
 void dumper__set_ends(struct dumper *d);
 
-/* Can it be dumped? Not if it is plain and its file has no --switch-output. */
+/* Does the session make dumps? Not if it is plain and has no --switch-output. */
 bool dumper__makes_dumps(const struct dumper *d);
 
 struct dumper *dumper__ref(struct dumper *d);

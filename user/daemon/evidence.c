@@ -32,8 +32,9 @@
 #define BRIEF (1U << EVIDENCE_BRIEF)
 #define FULL  (1U << EVIDENCE_FULL)
 /*
- * What may hold beside the level. NO_PROGRAMS: no BPF program can write events. WAIT_STACKS: a BPF
- * program writes the stacks of waits. SWITCH_STACKS: none does, so samples of switches have stacks.
+ * Conditions for events, besides the level. NO_PROGRAMS: BPF programs cannot write events.
+ * WAIT_STACKS: a BPF program writes the stacks of waits. SWITCH_STACKS: none does, so samples of
+ * switches have stacks.
  */
 #define NO_PROGRAMS   (1U << 31)
 #define WAIT_STACKS   (1U << 30)
@@ -88,7 +89,7 @@ static const struct evidence_event {
 	{ "irq", "irq_handler_exit", .only_if = FULL | NO_PROGRAMS },
 	{ "irq", "softirq_entry", .only_if = FULL | NO_PROGRAMS },
 	{ "irq", "softirq_exit", .only_if = FULL | NO_PROGRAMS },
-	/* where a block request was meanwhile */
+	/* where a block request was while a task waited for it */
 	{ "block", "block_rq_insert" },
 	{ "block", "block_rq_issue" },
 	{ "block", "block_rq_requeue" },
@@ -154,7 +155,7 @@ static bool event_has_filter(const struct evidence_event *e, const struct eviden
 	return e->filter || (e->of_subject && names->n);
 }
 
-/* A filter applies to all events of its -e, so events without one share an -e. */
+/* Add an event. A filter applies to all events of its -e: only events without one share an -e. */
 static int evidence_event_add(const struct evidence_event *e, bool shares,
 			      const struct evidence_names *names, struct buf *line)
 {
@@ -208,7 +209,7 @@ static int timer_event_add(const struct evidence_event *e, const struct evidence
 		line->len ? " -e " : "-e ", e->system, e->name, address[0], address[1]);
 }
 
-/* *shares: has the last -e no filter? */
+/* Add an event of the table. *shares: the last -e has no filter, so another event may join it. */
 static int table_event_add(const struct evidence_event *e, const struct evidence_kernel *kernel,
 			   const struct evidence_names *names, bool *shares, struct buf *line,
 			   struct buf *lacking)
@@ -227,8 +228,9 @@ static int table_event_add(const struct evidence_event *e, const struct evidence
 }
 
 /*
- * The level, with NO_PROGRAMS, WAIT_STACKS or SWITCH_STACKS. Stacks of waits do not show locks of
- * the kernel. So they replace those of switches only beside lock:contention_begin, of Linux 5.19.
+ * The level, with NO_PROGRAMS, WAIT_STACKS or SWITCH_STACKS. Stacks of waits do not show which lock
+ * of the kernel a task waited for. So they replace the stacks of switches only if the kernel has
+ * lock:contention_begin (since 5.19).
  */
 static unsigned evidence_holding(enum evidence_level level, const struct evidence_kernel *kernel)
 {
@@ -244,7 +246,7 @@ static unsigned evidence_holding(enum evidence_level level, const struct evidenc
 
 static bool event_is_of(const struct evidence_event *e, unsigned holding)
 {
-	if (holding & NO_PROGRAMS && !e->system && e->only_if) /* tracepoints replace it */
+	if (holding & NO_PROGRAMS && !e->system && e->only_if) /* tracepoints take its place */
 		return false;
 	return !e->only_if || e->only_if & holding;
 }
@@ -272,7 +274,7 @@ int evidence__line(enum evidence_level level, const struct evidence_kernel *kern
 				      ring_bytes / 1024);
 }
 
-/* Without tracefs every event counts as present. Opening it fails if it is not. */
+/* Without tracefs, every event counts as present: opening a missing one fails later. */
 static bool event_exists(const char *system, const char *name, void *arg)
 {
 	struct tracefs *t = arg;
@@ -305,7 +307,7 @@ static int search_kallsyms(const struct buf *text, void *arg)
 	return 1;
 }
 
-/* Results are kept: addresses of kernel functions are fixed until the next boot. */
+/* Get the address of a kernel function. Results are kept: they hold until the next boot. */
 static uint64_t function_address(const char *function, void *arg)
 {
 	static struct function_search past[2];

@@ -29,7 +29,7 @@
 #define SECONDS_MAX 60	      /* of CPU time for one incident */
 #define PAUSE_NS    100000000 /* ns before a worker that failed is replaced */
 #define KILLED_MS   500	      /* ms to wait for a worker that was killed, and for its opener */
-#define STUCK_MAX   8	      /* hung workers or openers, besides those at work */
+#define STUCK_MAX   8	      /* workers or openers that hang, besides those at work */
 
 struct question {
 	char base[PATH_MAX];
@@ -70,7 +70,8 @@ static void explain_part(int sock, const struct question *q, const json_t *manif
 
 /*
  * Confine ourselves, report our pid, explain one incident, and exit, which drops all that was read.
- * @busy: a pipe; gets a byte when a question comes, and is closed when we and our opener end.
+ * @busy: a pipe. It gets a byte when a question comes. It is closed once we and our opener, which
+ * has a copy, have ended.
  */
 _Noreturn static void run_worker(int sock, int busy)
 {
@@ -87,7 +88,7 @@ _Noreturn static void run_worker(int sock, int busy)
 	close(opener_too); /* the opener still has its copy */
 	here.pids[0] = getpid();
 	here.pids[1] = opening__pid();
-	/* sendmsg() to anybody but the opener is refused by now */
+	/* write(): from now on, sendmsg() is refused except to the opener */
 	if (write(sock, &here, ANSWER_HEAD) < 0 ||
 	    channel__receive(sock, &q, sizeof(q), &fd, 1, &n_fds, 0) != sizeof(q) || n_fds != 1 ||
 	    write(busy, "", 1) != 1)
@@ -134,7 +135,7 @@ static pid_t start_worker(int sock, int *ret_busy)
 	return pid;
 }
 
-/* Is the recorder gone? Then questions that are still in the socket do not matter. */
+/* Is the recorder gone? Then nobody wants answers to the questions that are still in the socket. */
 static bool is_closed(int sock)
 {
 	struct pollfd p = { .fd = sock, .events = POLLRDHUP };
@@ -185,7 +186,7 @@ static bool serve_question(struct starter *s)
 		ended = !kill(pid, SIGKILL) && await_worker_end(pid, KILLED_MS);
 	while (ended && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	/* its opener ends, too; if it waits for a file system, only when that answers */
+	/* the opener ends with its worker; but if a file system hangs, not until that responds */
 	if (await_busy(busy, KILLED_MS))
 		s->stuck[s->n_stuck++] = busy;
 	else

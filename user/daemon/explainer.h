@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A process that explains incidents after their files are written. It is forked early, while memory
- * is still empty. For each incident it forks a worker of the lowest priority, which can only read,
- * before the question comes. If the worker fails, hangs or dies, the incident is not explained.
- * Nobody waits for an explanation. Life: new, ask and process answers, free. For one thread.
+ * A process that explains incidents after their files are written. It is forked early, while the
+ * recorder uses little memory. It forks a worker for each incident, before the question comes. The
+ * worker has the lowest priority and can only read. If it fails, hangs or dies, the incident is not
+ * explained. Nobody waits for an explanation. Life: new, ask and process answers, free. For one
+ * thread.
  */
 #ifndef FRBPF_DAEMON_EXPLAINER_H
 #define FRBPF_DAEMON_EXPLAINER_H

@@ -12,7 +12,7 @@
 #include "daemon/followed_log.h"
 #include "dump/base/manifest.h"
 
-/* ns to keep an end: the manifest of its incident may be written later, or never. */
+/* ns to keep an end without an incident: its manifest may be written later, or never. */
 #define END_KEPT (300 * NSEC_PER_SEC)
 
 struct followed_entry {
@@ -28,7 +28,7 @@ struct followed_log {
 	struct detectors *detectors;
 	struct followed_entry v[FRBPF_MAX_FOLLOWED]; /* a new one replaces the oldest */
 	uint64_t n;				     /* entries so far */
-	pthread_mutex_t lock;			     /* of what follows */
+	pthread_mutex_t lock;			     /* guards what follows */
 	struct frbpf_ended ended[FRBPF_MAX_FOLLOWED];
 	size_t n_ended;
 };

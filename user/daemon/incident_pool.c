@@ -12,8 +12,8 @@
 #include "rules/units.h"
 
 /*
- * Freezes that triggers want are joined if they are at most so far apart. It is enough for the
- * triggers of one event, and too short for their records to leave the rings.
+ * Triggers may share a freeze if the times at which they want it are at most this far apart. That
+ * is enough for the triggers of one event, and too short for their records to leave the rings.
  */
 #define JOIN_SLACK_NS (10 * NSEC_PER_MSEC)
 
@@ -95,8 +95,8 @@ static struct incident *begin_incident(struct incident_pool *p, struct active_se
 }
 
 /*
- * Would the coming freeze of @inc cover the window that @it needs? An overdue freeze waits for a
- * session; then `post` makes no difference.
+ * Would the coming freeze of @inc cover the window that @it needs? An overdue freeze, which waits
+ * for a session, may come at any moment: then `post` must be next to nothing.
  */
 static bool incident_covers(const struct incident *inc, const struct incident_trigger *it)
 {
@@ -121,8 +121,8 @@ static struct incident *find_joinable_incident(struct incident_pool *p, const st
 }
 
 /*
- * Find the rule of @it in the active set of @inc, the one in force when @inc began. So triggers of
- * a rule that stays still reach the incident after a reload. NULL: it has no such rule.
+ * Find the rule of @it in the active set that was in force when @inc began. So after a reload,
+ * triggers of rules that stayed can still be merged into @inc. NULL: that set lacks the rule.
  */
 static const struct rule_conf *rule_in(const struct incident *inc, const struct active_set *g,
 				       const struct incident_trigger *it)

@@ -28,8 +28,9 @@ void incident_pool__free(struct incident_pool *p);
 /*
  * Handle a trigger of rule @rule of @g. The first case that applies decides:
  *
- * - It joins an incident that is not frozen yet and whose freeze will cover its moment too. If that
- *   has no room for another marker, the trigger is merged.
+ * - It joins an incident of @g that is not frozen yet and whose freeze will cover its window, too.
+ *   If that incident has no room for another marker, the trigger is merged into it instead, if it
+ *   dumps all sessions of the rule.
  * - It is merged into an incident that was frozen less than the merge time ago and dumped all
  *   sessions of the rule. A trigger that broke its cooldown is not merged: it gets its own dump.
  * - It is counted as capped, if max-dumps allows no more.
@@ -53,7 +54,7 @@ struct state_ask {
 	size_t trigger;	   /* index of the trigger in its incident */
 	pid_t tid;
 	uint64_t time; /* ns: time of the trigger */
-	bool pending;  /* it still waits, or has just stopped */
+	bool pending;  /* its event has not ended, or has only just ended */
 };
 
 /* Get the next task whose state should be read. False: there is none. */

@@ -68,8 +68,8 @@ static void check_cooldown(const struct linter *l, const struct rule_conf *rule)
 }
 
 /*
- * Compare @wanted with the time that a ring can hold at best on a busy CPU, if that is known.
- * False: it is too much.
+ * Is @wanted at most the time that the rings can hold at best on a busy CPU? Also true if that time
+ * is unknown. False: warned about @key.
  */
 static bool check_window(const struct linter *l, const struct rule_conf *rule, const char *key,
 			 uint64_t wanted)
@@ -132,7 +132,7 @@ static const struct session_conf *shallowest_session(const struct linter *l,
 	return least;
 }
 
-/* Find sessions whose `ring` is too short. check_window() compares `pre` with measured rates. */
+/* Warn about a session whose `ring` is too short for the rule. */
 static void check_reach(const struct linter *l, const struct rule_conf *rule)
 {
 	bool automatic = rule->pre == RULESET_WINDOW_AUTO;
@@ -242,7 +242,7 @@ static bool is_same_event(const struct perf_event_attr *a, const struct perf_eve
 	return a->type == b->type && a->config == b->config && a->bp_addr == b->bp_addr;
 }
 
-/* Samples of every hit interrupt so often that the kernel throttles the other event's timer. */
+/* Warn if another event samples each hit of @ev: the kernel then throttles the timer of @ev. */
 static void check_throttling(const struct linter *l, size_t session, const struct event *ev)
 {
 	for (size_t s = 0; s < l->plan->n_sessions; s++) {
@@ -270,7 +270,7 @@ static bool is_tracepoint(const struct event *ev, const char *system, const char
 	return ev->tp && !strcmp(ev->tp->system, system) && !strcmp(ev->tp->name, name);
 }
 
-/* Does the event have stacks? For switches, the stacks of waits do as well. */
+/* Does the event have stacks? In place of stacks of switches, those of offcpu-time will do. */
 static bool event_has_stacks(const struct event_list *l, const struct event *ev)
 {
 	return ev->attr.sample_type & PERF_SAMPLE_CALLCHAIN ||
@@ -337,7 +337,7 @@ static void check_frequencies(const struct linter *l)
 	}
 }
 
-/* What to record in place of software events that programs do not share well. NULL: nothing. */
+/* What to record in place of software events that recordings cannot share well. NULL: nothing. */
 static const struct {
 	uint64_t config;
 	const char *instead;
@@ -358,8 +358,8 @@ static const struct {
 };
 
 /*
- * Warn, once per session, about software events that several recordings have. The kernel fills in
- * the data of a sample once for all events of a hit, with time and id of one of them.
+ * Warn, once per session, about software events that break if another recording has them, too. The
+ * kernel fills in the data of a sample once for all events of a hit, with the time and id of one.
  */
 static void check_neighbours(const struct linter *l, size_t session)
 {
@@ -385,7 +385,7 @@ static void check_neighbours(const struct linter *l, size_t session)
 
 #define RECORD_LARGEST (64U << 10)
 
-/* A record that is larger than its ring overwrites itself. */
+/* Warn about rings that a single record may exceed: it would overwrite itself. */
 static void check_stacks(const struct linter *l, size_t session)
 {
 	const struct session_plan *s = &l->plan->sessions[session];
@@ -400,7 +400,7 @@ static void check_stacks(const struct linter *l, size_t session)
 	}
 }
 
-/* Dumps by size: if the size exceeds the rings, records are overwritten before the dump. */
+/* Warn about dumps by size: if SIZE exceeds the ring, records are overwritten before the dump. */
 static void check_switch_size(const struct linter *l, size_t session)
 {
 	const struct session_plan *s = &l->plan->sessions[session];
@@ -415,7 +415,7 @@ static void check_switch_size(const struct linter *l, size_t session)
 		units__format_size(s->ring_bytes, rings, sizeof(rings)));
 }
 
-/* Until larger rings take over, they need memory in addition to the first ones. */
+/* Warn if `ring` has no room to grow: until larger rings take over, both need memory. */
 static void check_room_to_grow(const struct linter *l, size_t session)
 {
 	const struct session_conf *conf = &l->rs->sessions[session];

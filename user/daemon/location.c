@@ -203,7 +203,7 @@ static bool take_run_dir(const char *base)
 {
 	char other[PATH_MAX] = "";
 
-	/* a note with our base is ours; do not ask is_alive() then: it would find our own lock */
+	/* a note with our base is ours; is_alive() must not see it: it would find our own lock */
 	return !read_location_note(other) || same_dir(other, base) || !is_alive(other);
 }
 

@@ -95,7 +95,7 @@ int namer__start(struct examiner *examiner, namer_done_fn done, void *arg, struc
 void namer__submit(struct namer *n, struct incident *inc)
 {
 	pthread_mutex_lock(&n->lock);
-	n->waiting[n->n++] = inc; /* there is room for all incidents */
+	n->waiting[n->n++] = inc; /* fits: there is room for all incidents of the pool */
 	pthread_cond_signal(&n->given);
 	pthread_mutex_unlock(&n->lock);
 }

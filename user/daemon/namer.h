@@ -12,7 +12,7 @@
 
 struct namer;
 
-/* Called in the thread when the lookup of @inc's names has ended. */
+/* Called in the thread when the lookup of @inc's names has ended, successful or not. */
 typedef void (*namer_done_fn)(struct incident *inc, void *arg);
 
 /* Start the thread. @examiner is borrowed. 0 or negative errno with a message in @err. */

@@ -75,8 +75,9 @@ struct pass {
 };
 
 /*
- * Convert a record for the file. The result is a copy if the CPU came back or is new, or if the
- * record is an offcpu-time sample. NULL: it is torn.
+ * Convert a record for the file: replace the ids of events that were opened when a CPU came back or
+ * was new, and change samples of offcpu-time to the layout of files. The result may be a copy.
+ * NULL: the sample is torn.
  */
 static const struct perf_event_header *record_of_file(struct plain_recorder *p, size_t cpu,
 						      const struct perf_event_header *rec)

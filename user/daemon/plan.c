@@ -59,8 +59,8 @@ uint64_t plan__max_memory(const struct ruleset *rs)
 }
 
 /*
- * Set the windows and, with `ring`, the ring size (at least @begins bytes), if the rate is known in
- * advance.
+ * If the rate is known in advance, set the windows and, with `ring`, the ring size. @ring: ns; 0:
+ * not given. @begins: minimum ring size, bytes.
  */
 static void expect_window(struct session_plan *s, uint64_t ring, size_t begins)
 {
@@ -69,7 +69,7 @@ static void expect_window(struct session_plan *s, uint64_t ring, size_t begins)
 	if (!event_list__rate(s->events, &most, &least))
 		return;
 	if (ring && most != least)
-		return; /* to be measured */
+		return; /* the rate has to be measured */
 	if (ring)
 		s->ring_bytes = ring_fit__size(most, ring, begins);
 	s->window_least = (unsigned __int128)s->ring_bytes * NSEC_PER_SEC / most;

@@ -11,14 +11,14 @@
 
 /* How long after a dump the kernel still works for it: journal, flushes of the disk. */
 #define SELF_AFTER_NS NSEC_PER_SEC
-/* If a write takes longer, the disk is at fault, not our dump: rules on it fire again. */
+/* If a write takes longer, the disk is at fault, not our dump: rules on the disk fire again. */
 #define SELF_MAX_NS   (30 * NSEC_PER_SEC)
 #define NAMES_MAX_NS  (2 * NSEC_PER_SEC) /* for the names of the last incidents */
 #define STATES_MAX_NS NSEC_PER_SEC	 /* for the states of the last subjects */
 #define NOTIFY_EVERY  NSEC_PER_SEC	 /* between reports of triggers that begin no incident */
 /*
- * A manifest that cannot be written is tried again after the first, then after twice as long each
- * time.
+ * A manifest that cannot be written is tried again after MANIFEST_WAIT_MIN, then after twice as
+ * long each time. The attempt after MANIFEST_WAIT_MAX is the last.
  */
 #define MANIFEST_WAIT_MIN NSEC_PER_SEC
 #define MANIFEST_WAIT_MAX (32 * NSEC_PER_SEC)
@@ -36,7 +36,7 @@ void recorder_core__on_dumped(void *arg, struct dumper *d, struct incident *inc,
 {
 	struct recorder *r = arg;
 
-	if (!inc) { /* a plain session has come to its end: look at it */
+	if (!inc) { /* a plain session has come to its end: wake the main thread to end it */
 		event_fd__notify(r->progress);
 		return;
 	}
@@ -85,8 +85,8 @@ static void let_incident_go(struct recorder *r, struct incident *inc)
 }
 
 /*
- * Look up names only when everything is written: it reads files of others, which may be on a disk
- * that hangs.
+ * Look up names only when everything is written: a lookup reads files of other users, which may be
+ * on a disk that hangs.
  */
 static void ask_for_incident_names(struct recorder *r, struct incident *inc)
 {

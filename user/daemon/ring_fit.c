@@ -18,7 +18,7 @@ struct fit {
 	uint64_t started;    /* start time of the session that was measured last */
 	uint64_t looked;     /* ns: time of that measurement */
 	uint64_t resized;    /* ns: when a successor took over; 0: never */
-	uint64_t written;    /* bytes written until then, on the busiest CPU */
+	uint64_t written;    /* bytes written by the time `looked`, on the busiest CPU */
 	size_t least;	     /* bytes: the initial size */
 	struct dumper *next; /* the successor; NULL: none */
 	uint64_t takes_over; /* ns: when the successor will be ready */
@@ -138,7 +138,7 @@ static void note_no_ring_room(struct session *s, const struct session_conf *conf
 		 units__format_size(g->max_memory, max, sizeof(max)),
 		 units__format_size(got, size, sizeof(size)));
 	if (strcmp(notice, s->notice) == 0)
-		return; /* as at the last look */
+		return; /* it was logged at an earlier look */
 	strcpy(s->notice, notice);
 	log_warn("session '%s': %s", s->name, notice);
 }
@@ -158,7 +158,7 @@ static void start_successor(struct fit *fit, const struct change *c, ring_fit_st
 	char from[16], to[16];
 	struct err err = { 0 };
 
-	/* the time that the old rings hold; at most the time since they were started */
+	/* the time that the old rings hold, at most their age: then the successor holds as much */
 	wrap = fit->written ? (unsigned __int128)age * c->now / fit->written : age;
 	units__format_size(c->now, from, sizeof(from));
 	units__format_size(c->want, to, sizeof(to));

@@ -249,7 +249,7 @@ int rules_watch__follow(struct rules_watch *w, const char *path, struct err *err
 
 static bool event_concerns(const struct rules_watch *w, const struct inotify_event *e)
 {
-	/* events that the queue lost may have been about our file */
+	/* the queue has lost events, which may have been about our files */
 	if (e->mask & IN_Q_OVERFLOW)
 		return true;
 	for (size_t i = 0; i < w->names.n; i++) {

@@ -9,8 +9,8 @@
 #include "daemon/session_command.h"
 
 /*
- * Search for the program as the session's process will, which has an empty environment. A relative
- * path is not checked: it is searched later, in the session's directory.
+ * Is the program found by the session's process, which has an empty environment? A relative path is
+ * not checked: it counts from the session's directory.
  */
 static bool has_program(const char *name)
 {

@@ -109,7 +109,7 @@ static void on_proxy(struct proxy *x, enum proxy_op op, const char *text, void *
 	if (op == PROXY_TROUBLE)
 		log_warn("session '%s': %s", x->name, text);
 	else if (i < 0 && op == PROXY_CONTROL)
-		proxy__ack(x); /* it was just ended by "stop" */
+		proxy__ack(x); /* the session was just ended, by "stop" */
 	else if (i >= 0 && op == PROXY_CONTROL)
 		control_session(d, x, i, text);
 	else if (i >= 0 && op == PROXY_DUMP)

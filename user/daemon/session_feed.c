@@ -10,7 +10,7 @@
 #include "detect/engine/cgroups.h"
 #include "perfdata/marker.h"
 
-#define MARK_TRIES 20 /* then a target that starts tasks all the time is recorded without some */
+#define MARK_TRIES 20 /* if the target starts tasks all the time, some are not recorded */
 
 #define LACKS "this kernel lacks %s: some waits for locks, or interrupts, are not recorded"
 
@@ -202,7 +202,7 @@ int session_feed__open(struct session *s, const struct record_target *target, st
 	struct feed *f;
 	int code;
 
-	/* a program cannot write into the event of a task */
+	/* `run = evidence` of some tasks: a program cannot write into the event of a task */
 	if (!off_cpu && (!session_feed__count(s->events) || s->target.kind != RECORD_ALL))
 		return 0;
 	code = feed__new(&f);

@@ -123,8 +123,8 @@ static int collect_state(struct recorder *r, const struct detectors *d, struct s
 }
 
 /*
- * Get the last time when a rule with a cooldown fired without waking the daemon; 0: never. Returns
- * the interval of checks, ns; UINT64_MAX: there is nothing to check.
+ * Get the last time, ns, at which a rule with a cooldown fired without waking the daemon; 0: never.
+ * Returns the interval of checks, ns; UINT64_MAX: no rule needs them.
  */
 static uint64_t last_silent(struct recorder *r, const struct detectors *d, uint64_t *ret)
 {

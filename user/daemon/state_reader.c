@@ -24,9 +24,9 @@ struct state_reader {
 	pthread_mutex_t *pool_lock;
 	struct incident_pool *pool;
 	int progress;
-	uint64_t asked, done; /* passes over the pool: requested, and completed */
+	uint64_t asked, done; /* number of passes over the pool: requested; completed */
 	bool stop, ended;
-	bool left; /* nobody waits for the thread any more: it frees this when it ends */
+	bool left; /* state_reader__free() gave up waiting: the thread frees this when it ends */
 };
 
 static struct timespec timespec_of(uint64_t ns)

@@ -29,7 +29,7 @@ json_t *suppressed__json(const struct frbpf_rule_state *st)
 
 /* A rule that fired, with what was suppressed after its last incident. */
 struct suppressed_entry {
-	uint64_t rule_id; /* 0: free */
+	uint64_t rule_id;
 	char rule[RULESET_NAME_MAX + 1];
 	char incident[INCIDENT_NAME_SIZE];
 	struct frbpf_suppressed suppressed; /* as of the last trigger that joined that incident */
@@ -92,7 +92,7 @@ static struct suppressed_entry *suppressed_log__find(struct suppressed_log *h, u
 	return NULL;
 }
 
-/* Get a free entry, or the entry of a rule whose cooldown is over. */
+/* Get a new entry, or reuse that of a rule whose cooldown is over. NULL: there is none. */
 static struct suppressed_entry *suppressed_log__new_entry(struct suppressed_log *h)
 {
 	if (h->n < FRBPF_MAX_SLOTS)

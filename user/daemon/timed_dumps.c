@@ -18,7 +18,7 @@ static void format_reason(const struct session *s, char *ret, size_t size)
 	snprintf(ret, size, "--switch-output of session %s", s->name);
 }
 
-/* Half of the time, ns, until @bytes more will be written: the rate may change. */
+/* Time, ns, until the next check: half of what @bytes more will take, since the rate may change. */
 static uint64_t next_size_check(const struct timed_dump *t, uint64_t now, uint64_t written,
 				uint64_t bytes)
 {
@@ -53,7 +53,7 @@ static bool dump_time_is_reached(struct timed_dump *t, const struct session *s, 
 	return now >= t->due;
 }
 
-/* Dump a session. Several missed times count as one. */
+/* Dump a session. If several due times were missed, it is dumped once. */
 static void dump_timed_session(struct recorder *r, const struct active_set *g, size_t i,
 			       uint64_t now)
 {
@@ -88,7 +88,7 @@ uint64_t timed_dumps__step(struct recorder *r)
 				  : dump_size_is_reached(&d->timed, d->session, now, &wait);
 		if (due)
 			recorder__stats(r, &stats);
-		/* a dump that waits for the previous one would be frozen too late */
+		/* wait: while a dump is written, the freeze of the next one would come too late */
 		if (due && stats.writing)
 			wait = BUSY_WAIT;
 		else if (due)

@@ -99,7 +99,7 @@ static void select_sessions(const struct incident *inc, struct frozen_set *set)
 	}
 }
 
-/* What ends from now on is not in the copies. */
+/* Tell the feeds of the freeze: the copies lack sleeps that end from now on. */
 static void note_freeze(const struct frozen_set *set)
 {
 	uint64_t now = now_ns();
@@ -120,7 +120,7 @@ static void freeze_rings(struct recorder *r, struct incident *inc, const struct 
 	} else {
 		freeze__pause(set->sessions, set->shots, set->n, &inc->freeze);
 		note_freeze(set);
-		if (!is_short) /* `snapshot = pause`: but no long copy with real-time priority */
+		if (!is_short) /* `snapshot = pause`: no long copy with real-time priority */
 			thread__set_class(THREAD_NORMAL, 0);
 		freeze__copy_and_resume(set->sessions, set->shots, set->n, &inc->freeze);
 		if (!is_short)
