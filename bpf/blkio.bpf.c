@@ -284,8 +284,8 @@ struct {
 __u32 n_stacks; /* the daemon sets it to 0 before a look */
 
 /*
- * Is the request of the entry still under way? If its end was missed, @rq may be free, and then has
- * no hardware queue; or it may be in use for a later request.
+ * Is the request of the entry still under way? If its end was missed, @rq may be in use for a later
+ * request. Or it is free, and then has no hardware queue.
  */
 static __always_inline bool request_lasts(const struct request *rq, const struct flight_data *p)
 {

@@ -225,8 +225,8 @@ static __always_inline bool rule_learns(const struct frbpf_rule *rule,
 
 /*
  * Is the rule about ended events, or about pending events, as @m is? A pending event must be new to
- * the rule: no look has seen it since the rule came into force, or it has passed the threshold
- * since the last look that saw it.
+ * the rule. It is if no look has seen it since the rule came into force, or if it has passed the
+ * threshold since the last look that saw it.
  */
 static __always_inline bool rule_is_about(const struct frbpf_rule *rule, const struct match *m)
 {

@@ -57,8 +57,8 @@ struct {
 } calls SEC(".maps");
 
 /*
- * The path that the latest call of a task was given, for rules that look at it while the call is
- * pending: a look cannot read memory of another task. Only tasks that make such calls have one.
+ * The path that the latest call of a task was given, for rules on the paths of pending calls: a
+ * look cannot read it from the memory of another task. Only tasks that make such calls have one.
  */
 struct call_path {
 	__u64 begin; /* of its call; 0: it could not be read */
@@ -204,8 +204,8 @@ static __always_inline struct file *file_of(struct task_struct *task, __u32 n)
 }
 
 /*
- * Is the first argument of the call a file on which calls wait by nature: a tty, a pipe, a socket
- * or an anonymous file such as an eventfd? True if the file is unknown.
+ * Do calls wait by nature on the file that is the first argument: a tty, a pipe, a socket or an
+ * anonymous file such as an eventfd? True if the file is unknown.
  */
 static __always_inline bool waits_at_fd(struct task_struct *task, struct pt_regs *regs)
 {

@@ -64,8 +64,8 @@ static __always_inline __u64 place_arg(struct pt_regs *ctx, const struct frbpf_u
 
 /*
  * The same for loops over all arguments. It does not use user_reg(): the verifier would walk a path
- * for each register and argument. A missing argument, too, gets a value that the verifier does not
- * know: otherwise it would walk the rest once for each set of arguments.
+ * for each register and argument. A missing argument also gets a value unknown to the verifier,
+ * which would otherwise walk the rest once for each set of arguments.
  */
 static __always_inline __u64 place_arg_any(struct pt_regs *ctx,
 					   const struct frbpf_usdt_place *place, __u32 i)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Shared by the sources of events in user space. Their programs may be preempted by programs of the
- * same source on the same CPU, so they cannot use `match_room`, and it does not exist here. No
+ * same source on the same CPU. So `match_room` would not be safe, and does not exist here. No
  * program moves to another CPU while it runs.
  */
 #ifndef FRBPF_USER_PROBE_BPF_H

@@ -62,9 +62,9 @@ int active_set__start_session(const struct session_conf *conf, struct session_pl
 
 /*
  * Make an active set from @plan. Sessions of @old (may be NULL) that did not change are shared, or
- * replaced by their successor if env->fit has one; others are opened and started. Takes over @rs on
- * success only, the event lists of @plan always. 0, or negative errno with a message in @err.
- * -EBUSY: max-memory is too small while older sessions are still needed.
+ * replaced by their successor in env->fit. Others are opened and started. Takes over @rs on success
+ * only, the event lists of @plan always. 0, or negative errno with a message in @err. -EBUSY:
+ * max-memory is too small while older sessions are still needed.
  */
 int active_set__make(struct ruleset *rs, struct plan *plan, struct active_set *old,
 		     const struct active_set_env *env, struct err *err, struct active_set **ret);

@@ -75,8 +75,8 @@ struct pass {
 };
 
 /*
- * Convert a record for the file: replace the ids of events that were opened when a CPU came back or
- * was new, and change samples of offcpu-time to the layout of files. The result may be a copy.
+ * Convert a record for the file. Replaces the ids of events that were opened when a CPU came back
+ * or was new. Changes samples of offcpu-time to the layout of files. The result may be a copy.
  * NULL: the sample is torn.
  */
 static const struct perf_event_header *record_of_file(struct plain_recorder *p, size_t cpu,

@@ -10,6 +10,7 @@
 
 struct reaper;
 
+/* Start the thread. 0 or negative errno with a message in @err. */
 int reaper__start(struct err *err, struct reaper **ret);
 /* Take over one reference of @g; NULL is legal. Never blocks for long, never fails. */
 void reaper__give(struct reaper *r, struct active_set *g);

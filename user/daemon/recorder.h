@@ -22,6 +22,7 @@ struct recorder_opts {
 	int rt_priority; /* SCHED_FIFO; see thread__set_class() */
 };
 
+/* Start the trigger thread, with no rules in force. 0 or negative errno with a message in @err. */
 int recorder__new(const struct recorder_opts *opts, struct err *err, struct recorder **ret);
 
 /* Get the callback that the dumpers of every active set need. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The rules in force, and everything that replaces them: a load, a changed file that is watched, a
- * rule that is armed or ends, a session with resized rings. Each makes a ruleset (the file's text
- * and the armed rules) and its plan, and puts both in force as one active set. On failure the old
- * one stays. For the daemon's main thread. Life: new, begin, then anything, free.
+ * The rules in force, and everything that replaces them: a load, a change of a watched file, a rule
+ * that is armed or ends, resized rings. Each makes a ruleset (the file's text and the armed rules)
+ * and its plan, and puts both in force as one active set. On failure the old one stays. For the
+ * daemon's main thread. Life: new, begin, then anything, free.
  */
 #ifndef FRBPF_DAEMON_RULEBOOK_H
 #define FRBPF_DAEMON_RULEBOOK_H
@@ -25,6 +25,7 @@ struct rulebook_opts {
 	bool perf_habits;
 };
 
+/* Make a rulebook without rules. 0 or negative errno with a message in @err. */
 int rulebook__new(const struct rulebook_opts *opts, struct err *err, struct rulebook **ret);
 
 /*

@@ -12,6 +12,7 @@
 
 struct rules_watch;
 
+/* Make a watch that follows no file yet. 0 or negative errno with a message in @err. */
 int rules_watch__new(struct err *err, struct rules_watch **ret);
 /* Readable when rules_watch__changed() has something to report. */
 int rules_watch__fd(const struct rules_watch *w);

@@ -25,6 +25,7 @@
 
 struct detectors;
 
+/* Create the shared maps; no program is loaded yet. 0 or negative errno with a message in @err. */
 int detectors__open(struct err *err, struct detectors **ret);
 
 /*
@@ -81,6 +82,7 @@ int detectors__programs(enum frbpf_source source,
  */
 int detectors__check(const struct when *when, struct err *err);
 
+/* Copy the state of the rule of @slot. 0 or negative errno. */
 int detectors__rule_state(const struct detectors *d, uint32_t slot, struct frbpf_rule_state *ret);
 
 /* Get what was suppressed since the rule of @slot last fired. 0 or negative errno. */
@@ -171,7 +173,7 @@ void detectors__stats(const struct detectors *d, struct detectors_stats *ret);
  */
 uint64_t detectors__not_seen(const struct detectors *d, const struct when *when);
 
-/* For the thread that updates. */
+/* Get the counters of the application socket. For the thread that updates. */
 void detectors__app_stats(const struct detectors *d, struct app_stats *ret);
 
 void detectors__free(struct detectors *d);

@@ -83,7 +83,7 @@ static void read_own_pressure(struct psi *p, uint64_t now)
 
 /*
  * Would the rule have fired without our part of the stall? Subtract the most that we can have
- * caused: the time for which we wrote dumps or, if less, for which our own cgroup was stalled.
+ * caused: the time for which we wrote dumps or, if less, our own cgroup was stalled.
  */
 static bool stall_is_theirs(const struct psi *p, uint64_t now, uint64_t value)
 {
@@ -297,8 +297,8 @@ static void find_own_pressure(struct psi *p)
 }
 
 /*
- * Cgroups are not checked: they may be created later. Unless we are root, it is not checked whether
- * the kernel accepts the trigger: the check is then made for a daemon that runs as root.
+ * Cgroups are not checked: they may be created later. Whether the kernel accepts the trigger is
+ * checked as root only. Others check rules for a daemon that runs as root.
  */
 static int psi_check(enum frbpf_source source, const char *target, struct err *err)
 {

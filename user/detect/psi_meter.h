@@ -20,6 +20,7 @@ struct psi_meter { /* { 0 }: no reading yet */
 	size_t n;
 };
 
+/* Add a reading of total=, made at @time, ns. If there is no room, the oldest one is dropped. */
 void psi_meter__add(struct psi_meter *m, uint64_t time, uint64_t total_us);
 
 /*

@@ -2,7 +2,7 @@
 /*
  * The event offcpu-time of --off-cpu. A BPF program writes struct frbpf_off_cpu into the rings, in
  * samples of the task that is switched out. In files, these become samples of the task that slept,
- * as in perf record: the period is the time off CPU, ns, the callchain is where it slept.
+ * as in perf record. Their period is the time off CPU, ns; their callchain is where it slept.
  */
 #ifndef FRBPF_RECORD_OFFCPU_EVENT_H
 #define FRBPF_RECORD_OFFCPU_EVENT_H

@@ -99,7 +99,7 @@ size_t session__descriptors(const struct event_list *events, const struct record
 /*
  * Open @events, disabled, on every online CPU, with rings of @ring_bytes for each CPU. Owns
  * @events, also on failure. @target: NULL for all tasks. If it is some tasks, sched:sched_switch
- * and context-switches tell only when a task leaves its CPU; then PERF_RECORD_SWITCH records are
+ * and context-switches tell only when a task leaves its CPU. Then PERF_RECORD_SWITCH records are
  * added, which tell when it comes back. 0 or negative errno with a message in @err.
  */
 int session__open(const char *name, const char *run, struct event_list *events, size_t ring_bytes,

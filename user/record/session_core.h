@@ -34,6 +34,7 @@ int session_delay__keep(struct session *s, const struct record_target *target);
 int session_delay__start(struct session *s, struct err *err);
 void session_delay__stop(struct session *s);
 
+/* Close the @n events @fds and @pulse; -1: not open. Frees @fds, which may be NULL. */
 void session_cpu__close_events(int *fds, size_t n, int pulse);
 /* Note that nothing was recorded between @from and @to, ns. Call with the lock held. */
 void session_cpu__note_away(struct session_cpu *c, uint64_t from, uint64_t to);

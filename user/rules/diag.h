@@ -64,6 +64,7 @@ int diags__error(struct diags *d, const struct source_text *src, struct span spa
 void diags__warn(struct diags *d, const struct source_text *src, struct span span, const char *fmt,
 		 ...) __attribute__((format(printf, 4, 5)));
 
+/* Are there errors, or could a message not be stored? Warnings do not count. */
 bool diags__failed(const struct diags *d);
 
 /*

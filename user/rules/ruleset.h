@@ -84,7 +84,7 @@ struct rule_conf {
 	/*
 	 * Set only in the units of rule_units__make(). `part` numbers the rules that others are
 	 * about, from 1; 0: no rule is about this one. In a unit of a rule about others, it is the
-	 * number of the part that matches last; others[] are the slots of the other parts.
+	 * number of the part that matches last. others[]: the slots of the other parts.
 	 */
 	uint32_t part;
 	uint32_t others[FRBPF_MAX_OTHERS], n_others;

@@ -29,6 +29,7 @@ uint32_t text__skip_blanks(const struct source_text *src, uint32_t pos, uint32_t
 struct span text__next_word(const struct source_text *src, uint32_t *pos, uint32_t end, char sep);
 struct span text__trim(const struct source_text *src, struct span span);
 
+/* Is the text at @span exactly @word? */
 bool text__equals(const struct source_text *src, struct span span, const char *word);
 
 /*

@@ -147,6 +147,7 @@ extern const struct when_source_desc when_sources[];
 const char *when__source_name(enum frbpf_source source);
 const struct when_source_desc *when__source(enum frbpf_source source);
 
+/* Do events of @source have keys, such as system calls? Do they have a subject? */
 bool when__has_keys(enum frbpf_source source);
 bool when__has_subject(enum frbpf_source source);
 /* Did the subject not run for the whole value? */

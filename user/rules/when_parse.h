@@ -21,6 +21,7 @@ struct when_parser {
 	bool failed;
 };
 
+/* Does @s begin at the position of the parser? */
 bool when_parser__at(const struct when_parser *p, const char *s);
 void when_parser__skip_blanks(struct when_parser *p);
 /* Read a word, up to a blank or a special character of the language; may be empty. */

@@ -38,9 +38,14 @@ struct sideband_opts {
 	bool all;	 /* slices have every task, not only those requested */
 };
 
+/* Open the rings, which record from now on. 0 or negative errno with a message in @err. */
 int sideband__open(const struct sideband_opts *opts, struct err *err, struct sideband **ret);
-/* Read the base state: processes, threads, maps, the kernel's map, loaded BPF programs, cgroups. */
+/*
+ * Read the base state: processes, threads, maps, the kernel's map, loaded BPF programs, cgroups.
+ * Errors as above.
+ */
 int sideband__scan(struct sideband *sb, struct err *err);
+/* Start the threads that drain the rings and maintain the state. Errors as above. */
 int sideband__start(struct sideband *sb, struct err *err);
 void sideband__free(struct sideband *sb); /* stops the thread */
 

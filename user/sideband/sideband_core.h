@@ -20,8 +20,8 @@
 
 /*
  * Threads: the drainer (real time) empties the rings, and folds records when memory is short. The
- * helper (normal priority) does what may take long: it folds records that are no longer needed,
- * rereads /proc, and reads BPF programs and build ids. Slices run in their caller's thread.
+ * helper (normal priority) does what may take long: it folds records no longer needed, rereads
+ * /proc, and reads BPF programs and build ids. Slices run in their caller's thread.
  *
  * Base and log are written under the lock. A slice pins them and reads without the lock: meanwhile
  * records are still appended, but nothing is folded.

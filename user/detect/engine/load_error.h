@@ -14,6 +14,7 @@ struct load_log {
 	char verifier[384]; /* the last lines of the log of the verifier, if it refused a program */
 };
 
+/* Collect the messages of libbpf in the calling thread into @log, which is borrowed until end. */
 void load_log__begin(struct load_log *log);
 void load_log__end(void);
 

@@ -46,6 +46,7 @@ uint64_t rate_keys__step(struct rate_keys *k, uint64_t now);
 /* Delete expired entries now, but at most once a second. */
 void rate_keys__tidy(struct rate_keys *k, uint64_t now);
 
+/* Call @fn with every cooldown that has not expired. @c is valid during the call only. */
 void rate_keys__each_cooling(const struct rate_keys *k,
 			     void (*fn)(const struct past_cooling *c, void *arg), void *arg);
 

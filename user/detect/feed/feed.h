@@ -73,8 +73,8 @@ int feed__mark(struct feed *f, const pid_t *tids, size_t n, size_t *ret_new);
 void feed__frozen(struct feed *f, uint64_t time);
 
 /*
- * Add a struct frbpf_asleep to @ret for each task that slept at @time, ns, and has slept on until
- * the last freeze or until now. Sleeps too short to be written are left out; the programs of
+ * Add a struct frbpf_asleep to @ret for each task that slept at @time, ns, and slept on until the
+ * last freeze or until now. Sleeps too short to be written are left out; the programs of
  * FEED_OFF_CPU_SAMPLED decide that if they are loaded, else those of FEED_OFF_CPU. Adds at most
  * FEED_ASLEEP_BYTES. One thread at a time. 0, also if neither is loaded, or negative errno.
  */

@@ -31,9 +31,11 @@ int event_ring__open(uint64_t id, const char *filter, struct event_ring **ret, s
 /* Did CPUs come or go since open? Then some may have no event. */
 bool event_ring__is_stale(const struct event_ring *r);
 
+/* The number of rings, and the descriptor of ring @i, which is readable when it has samples. */
 size_t event_ring__n(const struct event_ring *r);
 int event_ring__fd(const struct event_ring *r, size_t i);
 
+/* Enable (@on) or disable the events on all CPUs. */
 void event_ring__enable(struct event_ring *r, bool on);
 
 /* Call @fn with the samples of ring @i. Returns the number of lost events. */

@@ -92,7 +92,7 @@ static bool map_is_wanted(const struct search *s, const char *path)
 
 /*
  * Add a file that process @pid sees as @name. @link, a magic link in /proc, leads to that file even
- * if another one has its name now; but we may lack the right to follow it.
+ * if another one has its name now. We may lack the right to follow it.
  */
 static int add_process_file(struct search *s, const char *pid, const char *link, const char *name)
 {

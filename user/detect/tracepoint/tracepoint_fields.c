@@ -439,8 +439,7 @@ static void read_all_taps(struct tap *t)
  * Change the filter. A perf event's filter can be set only once, so a new event replaces the old
  * one. For a moment, both record. The kernel passes a hit to the newer event first, and each event
  * reads the clock itself. So a hit that both record has an earlier time in the new event. On each
- * CPU, hits of the new event that are later than the last hit of the old one are in the new one
- * alone.
+ * CPU, only the new event has hits that are later than the last hit of the old one.
  */
 static void tap__take_over(struct tap *old, struct tap *new)
 {
