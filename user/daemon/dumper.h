@@ -22,7 +22,7 @@ struct dumper;
  */
 typedef void (*dumper_done_fn)(void *arg, struct dumper *d, struct incident *inc, size_t index);
 
-/* State of timed_dumps.h for one session. Used by the main thread only. */
+/* What timed_dumps__step() knows about one session. Used by the main thread only. */
 struct timed_dump {
 	uint64_t due;	       /* ns; 0: not set yet */
 	uint64_t written;      /* bytes in all rings at the last dump */

@@ -77,7 +77,7 @@ struct session {
 	uint8_t *copy_area;
 	size_t copy_reserved, copy_bytes; /* bytes for all possible CPUs; bytes in use */
 	struct record_output output;	  /* set by the opener */
-	uint64_t started;		  /* ns: since then the rings have everything, until they wrap */
+	uint64_t started;		  /* ns: the rings have all since, until they wrap */
 	char notice[160];		  /* for the user, e.g. that cycles became cpu-clock; "" */
 	bool lacks_cpu;			  /* the notice names the CPU that is not recorded */
 	/* Called when the events of CPU number @c were opened again; set by the opener. */

@@ -156,7 +156,7 @@ struct expr_field_desc {
 extern const struct expr_field_desc expr_fields[];
 
 /*
- * Find the field @name; NULL: none. If the source of @scope lacks it, the field of another source.
+ * Find the field named @s; NULL: none. If the source of @scope lacks it, that of another source.
  */
 const struct expr_field_desc *expr_field__find(const struct field_scope *scope, const char *s,
 					       size_t len);
