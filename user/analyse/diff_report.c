@@ -165,7 +165,7 @@ static void print_rest(size_t n, const struct diff_options *opts)
 		       n - limit_rows(n, opts));
 }
 
-/* Print a name made printable: anybody may have written the file. */
+/* Print a name with unprintable bytes replaced: the file may come from anybody. */
 static void print_name(const char *name)
 {
 	char *copy = demangle(name) ?: strdup(name);
@@ -191,7 +191,7 @@ static const char *percent_text(double v, char buf[static 16])
 	return buf;
 }
 
-/* Print A, B and the difference, in percent; @noise: it may be chance. */
+/* Print A, B and the difference, in percent; @noise: the difference may be chance. */
 static void print_shares(const struct change *c, bool noise)
 {
 	char a[16], b[16];
@@ -208,7 +208,10 @@ static void print_window_diff(const char *side, const struct event_profile *e,
 		printf(" of %zu files", p->n_files);
 }
 
-/* The columns of an event. A tracepoint has no self: that is always the same place. */
+/*
+ * The columns of an event. A tracepoint with callchains has no self columns: its self is always the
+ * tracepoint itself.
+ */
 struct columns {
 	bool self, total;
 	bool total_rate; /* rates are those of total, not of self */
@@ -265,7 +268,7 @@ static int print_event_diff(const char *session, const char *name, const struct 
 	print_window_diff("A", c.a, a);
 	printf(", ");
 	print_window_diff("B", c.b, b);
-	/* a tracepoint is always in the same place: only its rate can change */
+	/* a tracepoint without callchains has one row: only its rate can change */
 	if (c.rate.a > 0 && c.rate.b > 0)
 		printf(", %.2f/s to %.2f/s", c.rate.a, c.rate.b);
 	putchar('\n');

@@ -17,7 +17,7 @@
 #define ADDRESSES_MAX 256 /* of one stack: as many as why resolves */
 #define KNOWN_MAX     100000
 
-/* An address that was looked up, or the start of a function that has its line */
+/* An address that was looked up, or the start of a function that has a line already */
 struct known_kernel_address {
 	UT_hash_handle hh;
 	uint64_t addr;
@@ -30,7 +30,7 @@ struct kernel_names {
 	size_t bytes;
 };
 
-/* One file that is read */
+/* State while one file is read */
 struct names_reading {
 	struct kernel_names *n;
 	struct replay *r;
@@ -122,7 +122,7 @@ static int kernel_address_add(struct names_reading *k, const struct sample *smp,
 	at.ip = addr;
 	at.cpumode = PERF_RECORD_MISC_KERNEL;
 	err = replay__self(k->r, &at, &l);
-	/* the recording itself names BPF programs: their maps */
+	/* BPF programs need no line: the recording itself names their maps */
 	if (err || !l.symbol || l.symbol == l.path)
 		return err;
 	return kernel_line_add(k->n, addr - l.symbol_offset, l.symbol,
@@ -137,7 +137,7 @@ static int kernel_sample_add(struct names_reading *k, const struct sample *s)
 	uint64_t function;
 	int err = 0;
 
-	/* we resolve a return address as the call before it, perf as it is */
+	/* we look up a return address minus 1 (the call before it), perf the address itself */
 	for (size_t i = 0; i < n && !err; i++)
 		err = kernel_address_add(k, s, k->v[i]) ?: kernel_address_add(k, s, k->v[i] + 1);
 	if (!err && f->size && s->raw && format_field__number(f, s->raw, s->raw_size, &function) &&
@@ -146,7 +146,7 @@ static int kernel_sample_add(struct names_reading *k, const struct sample *s)
 	return err;
 }
 
-/* Find where tracepoints, such as those of timers, have the address of a function. */
+/* Find the fields of tracepoints, such as those of timers, that hold the address of a function. */
 static int function_fields_find(struct names_reading *k)
 {
 	const struct file_info *info = perf_file__info(replay__file(k->r));
@@ -167,7 +167,7 @@ static int function_fields_find(struct names_reading *k)
 	return 0;
 }
 
-/* perf needs the address of _text to tell how far the kernel was moved at this boot. */
+/* perf computes the KASLR offset of this boot from the address of _text. */
 static int kernel_text_add(struct kernel_names *n, const struct replay *r)
 {
 	uint64_t addr;

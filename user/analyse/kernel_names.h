@@ -2,8 +2,8 @@
 /*
  * Names of the kernel functions in recordings, as lines of kallsyms: "ADDRESS t NAME [MODULE]".
  * They are kept in the manifest, so that stacks have the same names on other machines, without
- * root, and after the kernel was replaced. They have only functions at addresses of these
- * recordings: other addresses get wrong names. Life: new, add files, take the lines, free.
+ * root, and after the kernel was replaced. They cover only the functions that these recordings
+ * contain: any other address gets a wrong name. Life: new, add files, take the lines, free.
  */
 #ifndef FRBPF_ANALYSE_KERNEL_NAMES_H
 #define FRBPF_ANALYSE_KERNEL_NAMES_H
@@ -21,8 +21,8 @@ int kernel_names__new(struct kernel_names **ret); /* -ENOMEM */
 void kernel_names__free(struct kernel_names *n);  /* NULL is legal */
 
 /*
- * Look up all kernel addresses in the stacks of the recording @path, and those of the functions of
- * its timers, with the symbols of this machine. 0 or negative errno, message in @err.
+ * Look up all kernel addresses in the stacks of the recording @path, and the addresses of its
+ * timers' functions, with the symbols of this machine. 0 or negative errno, message in @err.
  */
 int kernel_names__add_file(struct kernel_names *n, const char *path, struct err *err);
 /*
@@ -31,7 +31,10 @@ int kernel_names__add_file(struct kernel_names *n, const char *path, struct err 
  */
 json_t *kernel_names__lines(const struct kernel_names *n);
 
-/* Take the names of the kernel from such @lines. Before any resolve. 0 or -ENOMEM. */
+/*
+ * Make @s take the kernel's names from the @lines of kernel_names__lines(). Call it before anything
+ * is resolved. 0 or -ENOMEM.
+ */
 int kernel_names__use(const json_t *lines, struct symbols *s);
 
 #endif

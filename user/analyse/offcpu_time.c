@@ -152,7 +152,9 @@ static void drop_away(struct offcpu *o, struct away *a)
 	free(a);
 }
 
-/* The entry of @prev, which leaves its CPU; what is known about its last time away is counted. */
+/*
+ * Get the entry of @prev, which leaves its CPU. Counts its previous time away, if its end is known.
+ */
 static int renew_away(struct offcpu *o, uint32_t prev, struct away **ret)
 {
 	struct away *a = find_away(o, prev);

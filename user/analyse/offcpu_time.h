@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Adds up the time that tasks were off their CPUs, from sched:sched_switch. It lasts from the
- * switch-out to the switch-in, and is counted by the stack at the switch-out (stacks.h) and the
- * task's state. A switch without a stack has that of its wait, if a sample of offcpu-time has it.
+ * Adds up the time that tasks were off CPU, from switch-out to switch-in, as sched:sched_switch
+ * shows it. The time is counted by the stack at the switch-out (stacks.h) and the task's state. A
+ * switch-out without a stack takes the stack of its offcpu-time sample, if there is one.
  *
  * A recording of tasks, not CPUs, may lack the switch-in. Then the task is back at its next sample
  * or other record. A task still away at the end of the recording was away until then. Tasks that
@@ -40,7 +40,7 @@ struct offcpu {			/* { 0 } is an empty one */
 	struct offcpu_stack *v; /* by stack id; owned */
 	size_t n;
 	uint64_t ns; /* total */
-	/* switch-outs without an end: the task's next record was another switch-out */
+	/* switch-outs whose end was not seen: the task's next record was another switch-out */
 	uint64_t lost;
 	struct away *away;	       /* the last time off CPU of each task; owned */
 	const struct time_range *skip; /* ranges that do not count, sorted by start; borrowed */
@@ -76,13 +76,11 @@ bool offcpu__is_end(uint32_t state);
 
 /* Note a switch; @stack: id of the stack of prev. Call in the order of time. 0 or -ENOMEM. */
 int offcpu__switch(struct offcpu *o, const struct task_switch *s, uint32_t stack);
-/*
- * Note that the task runs: a sample of another event, or another record of it, shows that.
- */
+/* Note that the task runs at @time, as a sample of another event or another record shows. */
 void offcpu__ran(struct offcpu *o, uint32_t tid, uint64_t time);
 /*
- * A sample of offcpu-time at @time has the stack of a wait of @ns. Returns where to put its number,
- * with the wait's state in *ret_state. NULL: no switch began that wait.
+ * Find the switch-out that began the wait of @ns that a sample of offcpu-time at @time reports.
+ * Returns its stack id, which the caller may set, and its state in *ret_state. NULL: there is none.
  */
 uint32_t *offcpu__stack_of_wait(const struct offcpu *o, uint32_t tid, uint64_t time, uint64_t ns,
 				uint32_t *ret_state);

@@ -10,7 +10,9 @@
 #define PREV_STATE_BITS	     0xff  /* all 0 if the task stays runnable */
 #define PREV_STATE_PREEMPTED 0x100 /* TASK_REPORT_MAX */
 
-/* An event between the tracepoint and the switch itself does not show that the task is back. */
+/*
+ * ns. An event this soon after the tracepoint may precede the switch itself: the task is not back.
+ */
 #define PREV_STATE_SWITCH_NS 10000
 
 #endif

@@ -99,7 +99,7 @@ struct weight event_profile__weight(const struct event_profile *e, uint32_t func
 	return e && function < e->n_functions ? e->functions[function] : (struct weight){ 0 };
 }
 
-/* Does it sample by time or by work, not whenever something happens? */
+/* Does it sample CPU time or work (such as cycles), and not occurrences of an event? */
 static bool is_on_cpu(const struct perf_event_attr *a)
 {
 	switch (a->type) {
@@ -158,7 +158,7 @@ static int add_events(struct adding *a)
 			;
 		a->events[i] = &a->p->events[k];
 		a->is_wait[i] = offcpu__samples_waits(e);
-		/* only some switches */
+		/* only with every switch and its time can the time off CPU be added up */
 		if (e->attr.type != PERF_TYPE_TRACEPOINT || strcmp(e->name, OFFCPU_EVENT) ||
 		    !(e->attr.sample_type & PERF_SAMPLE_TIME) || e->attr.freq ||
 		    e->attr.sample_period > 1)
@@ -228,8 +228,8 @@ static int add_weight(struct adding *a, struct event_profile *e, const struct sa
 }
 
 /*
- * The innermost frames of a tracepoint may belong to its tracer, and depend on which tracer it is.
- * Drop them: the traced place comes first.
+ * The innermost frames of a tracepoint's stack may belong to the tracer, and differ between
+ * tracers. Drop them, so that the traced place comes first.
  */
 static void drop_tracing(struct adding *a)
 {
@@ -296,7 +296,8 @@ static int add_switch(struct adding *a, const struct sample *s)
 }
 
 /*
- * These events are counted after the tracepoint, while their task leaves the CPU: it is not back.
+ * The kernel counts these events after sched_switch, while the task leaves the CPU. So they do not
+ * show that it is back.
  */
 static bool is_of_leaving(const struct perf_event_attr *a)
 {
@@ -304,7 +305,7 @@ static bool is_of_leaving(const struct perf_event_attr *a)
 	       (a->config == PERF_COUNT_SW_CONTEXT_SWITCHES || a->config == SW_CGROUP_SWITCHES);
 }
 
-/* A sample of offcpu-time: its stack is that of a switch, if that has none. */
+/* Give the stack of an offcpu-time sample to the switch-out of its wait, if that has no stack. */
 static int add_wait(struct adding *a, const struct sample *s)
 {
 	uint32_t state,
@@ -322,7 +323,7 @@ static void note_ran(struct adding *a, const struct sample *s)
 		offcpu__ran(&a->p->offcpu, s->tid, s->time);
 }
 
-/* What a sample of event number @event says about the time off CPU; its stack is in @a. */
+/* Update the time off CPU from a sample of event number @event, whose stack is in @a. */
 static int note_off_cpu(struct adding *a, const struct sample *s, size_t event)
 {
 	if (a->is_switch[event])
@@ -357,7 +358,7 @@ static int add_profile_sample(struct adding *a, const struct sample *s)
 	i = s->event - perf_file__info(replay__file(a->r))->events;
 	e = a->events[i];
 	own = !strncmp(e->name, own_events, sizeof(own_events) - 1);
-	/* a marker is not counted as a sample, but shows that it was still recording */
+	/* a marker does not count as a sample, but shows that the recording still ran */
 	a->end = s->time > a->end ? s->time : a->end;
 	if (own) {
 		if (a->first && s->time > a->last && !is_skipped(a->p, s->time))

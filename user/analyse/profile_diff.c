@@ -100,7 +100,7 @@ static int compare_function_changes(const void *a, const void *b, void *arg)
 	return first ?: second ?: compare_function_names(o->functions, x->function, y->function);
 }
 
-/* An event with samples; NULL: this side has none. */
+/* Find an event by name. NULL: @p has no samples of it. */
 static const struct event_profile *with_samples(const struct profile *p, const char *name)
 {
 	const struct event_profile *e = profile__event(p, name);
@@ -158,8 +158,8 @@ static struct offcpu_stack stack_of(const struct offcpu *o, uint32_t id)
 }
 
 /*
- * Does a kernel thread wait for work there? Either its state says so, or it sleeps directly in the
- * function that is its loop.
+ * Is it the stack of a kernel thread that waits for work? Its state says so, or it sleeps directly
+ * in the thread's main function.
  */
 static bool is_idle(const struct profile_tables *t, uint32_t id)
 {

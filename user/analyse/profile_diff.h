@@ -66,7 +66,7 @@ struct offcpu_change {
 struct cpu_stack_change {
 	uint32_t stack;
 	struct change share, samples;
-	bool noise; /* a difference that the number of samples explains by chance */
+	bool noise; /* chance explains the difference, given the number of samples */
 };
 
 struct cpu_change {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Finds the recordings that a path means: one file, or all perf.data files below a directory,
+ * Finds the recordings that a path stands for: one file, or all perf.data files below a directory,
  * grouped by session.
  */
 #ifndef FRBPF_ANALYSE_RECORDINGS_H
@@ -26,8 +26,8 @@ struct recordings {		     /* { 0 } is an empty one */
 };
 
 /*
- * Find perf.data, perf.data.* and dumps; no *.old, which perf replaced. Links are not followed.
- * -ENOENT: there are none, or no @path; message in @err.
+ * Find perf.data, perf.data.* and dumps, but not *.old, which a newer recording replaced. Links are
+ * not followed. -ENOENT: there are none, or @path does not exist; message in @err.
  */
 int recordings__find(const char *path, struct err *err, struct recordings *ret);
 /* Add one file. 0 or -ENOMEM. */

@@ -230,8 +230,8 @@ int replay__self(struct replay *r, const struct sample *s, struct location *ret)
 }
 
 /*
- * A context mark between the parts of a callchain. False: guest or hypervisor, whose frames cannot
- * be resolved.
+ * Handle a PERF_CONTEXT_* mark in a callchain. False: the part is of a guest or a hypervisor, whose
+ * frames cannot be resolved.
  */
 static bool begin_callchain_part(uint64_t mark, bool *kernel)
 {
@@ -289,7 +289,7 @@ int replay__frames(struct replay *r, const struct sample *s, struct location *v,
 		if (!known || !ip) /* 0: unwinding ended here */
 			continue;
 		user |= !kernel;
-		/* after the first of each part come return addresses */
+		/* all addresses of a part but the first are return addresses */
 		err = resolve_address(r, s, first ? ip : ip - 1, kernel, &v[n++]);
 		first = false;
 	}

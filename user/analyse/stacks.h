@@ -20,7 +20,7 @@ void functions__free(struct functions *f);  /* NULL is legal */
 
 /* Find or add. 0 or -ENOMEM. */
 int functions__id(struct functions *f, const struct location *l, uint32_t *ret);
-/* The result is valid until the next function is added, its strings as long as @f. */
+/* The result is valid until the next function is added, its strings until @f is freed. */
 const struct function *functions__get(const struct functions *f, uint32_t id);
 size_t functions__n(const struct functions *f);
 
