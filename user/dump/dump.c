@@ -41,7 +41,7 @@ static int write_dump_records(struct file_job *w, struct perfdata_writer *writer
 
 		if (code && code != -EINVAL)
 			return code;
-		if (code) /* torn, but it looked like a record */
+		if (code) /* a torn record, whose size and type looked valid */
 			w->res->skipped++;
 		else
 			w->res->records++;
@@ -130,7 +130,7 @@ static int write_dump_file(const struct dump_job *job, const struct window *win,
 static int write_window(const struct dump_job *job, const struct window *win,
 			struct dump_result *res, struct err *err)
 {
-	/* after many calls of mmap() most of the file is side band */
+	/* includes the side band: after many calls of mmap() it is most of the file */
 	uint64_t bytes = window__file_bytes(win);
 	int code = disk_room__promise(job->env->room, job->dir_fd, job->inc->min_free, bytes, err);
 

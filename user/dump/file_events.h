@@ -29,7 +29,7 @@ struct file_tracking {
 };
 
 /*
- * List the events of a file of @s, which borrows from the session. @gaps: with the marker of gaps.
+ * List the events of a file of @s; @f borrows from the session. @gaps: include the marker for gaps.
  * 0 or -ENOMEM; call file_events__free() in both cases.
  */
 int file_events__list(struct file_events *f, const struct session *s,

@@ -34,8 +34,8 @@ uint64_t plain_file__bytes(const struct plain_file *f);
 uint64_t plain_file__samples(const struct plain_file *f);
 
 /*
- * Finish the file. It becomes a dump of @inc, with the incident's name and marker, and @ret is
- * filled; NULL: the file keeps its name. 0 or negative errno with a message in @err.
+ * Finish the file. With @inc, it becomes a dump of this incident, with its name and markers, and
+ * @ret is filled. Without, the file keeps its name. 0 or negative errno with a message in @err.
  */
 int plain_file__close(struct plain_file *f, struct incident *inc, struct err *err,
 		      struct dump_result *ret);
