@@ -14,8 +14,10 @@
 
 struct block_file;
 
-/* Open a file; free *ret. -EINVAL: no regular file; -ENOMEM; or the errno of open. A message is in
- * @err. */
+/*
+ * Open a file; the caller frees *ret. -EINVAL: not a regular file; -ENOMEM; or the errno of open. A
+ * message is in @err.
+ */
 int block_file__open(const char *path, struct err *err, struct block_file **ret);
 /* The same for an open file. Takes over @fd, also after an error. @path: its name in messages. */
 int block_file__from_fd(int fd, const char *path, struct err *err, struct block_file **ret);
@@ -25,8 +27,10 @@ void block_file__free(struct block_file *f);
 /* Size in bytes at the time of opening. */
 uint64_t block_file__size(const struct block_file *f);
 
-/* From now on the file is read from front to back: only the current block is kept in memory, which
- * saves a page fault for each page of the file. Or, with false, anywhere, as after opening. */
+/*
+ * True: from now on the file is read from front to back. Only the current block is kept in memory,
+ * which saves a page fault for each page of the file. False, as after opening: it is read anywhere.
+ */
 void block_file__read_one_way(struct block_file *f, bool one_way);
 
 /* Copy @len bytes at @off. -EINVAL: beyond the end of the file; -ENOMEM, or the errno of the read.

@@ -13,12 +13,17 @@ struct build_id {
 	uint8_t data[BUILD_ID_MAX];
 };
 
-/* Read it from the notes of an open ELF file. -ENOENT: the file has none, or is no regular ELF
- * file; other errors of elf_copy__make(). */
+/*
+ * Read the build id from the notes of an open ELF file. -ENOENT: the file has none, or is not a
+ * regular ELF file. Other errors are those of elf_copy__make().
+ */
 int build_id__read_fd(int fd, struct build_id *ret);
-/* Read that of the running kernel, from /sys/kernel/notes. 0 or negative errno. */
+/* Read the build id of the running kernel, from /sys/kernel/notes. 0 or negative errno. */
 int build_id__read_kernel(struct build_id *ret);
-/* Find it in notes in memory (NT_GNU_BUILD_ID of owner GNU). Checks every length. 0 or -ENOENT. */
+/*
+ * Find the build id (NT_GNU_BUILD_ID of owner GNU) in notes in memory. Checks every length. 0 or
+ * -ENOENT.
+ */
 int build_id__from_notes(const void *notes, size_t len, struct build_id *ret);
 
 #endif

@@ -109,7 +109,7 @@ void file_attrs__free(struct file_attrs *fa)
 	*fa = (struct file_attrs){ 0 };
 }
 
-/* In the order of a sample. Those of RECORD_SAMPLE_TYPE stand in all. */
+/* In the order of a sample, without the fields of RECORD_SAMPLE_TYPE, which all attrs have. */
 static const uint64_t field_order[] = {
 	PERF_SAMPLE_ADDR,	    PERF_SAMPLE_PERIOD,	    PERF_SAMPLE_READ,
 	PERF_SAMPLE_CALLCHAIN,	    PERF_SAMPLE_RAW,	    PERF_SAMPLE_BRANCH_STACK,

@@ -30,7 +30,7 @@ struct file_attr_entry {
 _Static_assert(sizeof(struct file_header) == 104, "header layout");
 _Static_assert(sizeof(struct file_attr_entry) == 144, "attr entry layout");
 
-/* Those that we write. */
+/* The features that we write. */
 enum header_bit {
 	HEADER_TRACING_DATA = 1,
 	HEADER_BUILD_ID = 2,

@@ -52,7 +52,7 @@ int host_files__u64(const char *root, int base, uint64_t *ret, const char *fmt, 
 /* Append the value of the first line "KEY : VALUE" of @path, with runs of blanks squeezed.
  * -ENOENT: no such line. */
 int host_files__field(const char *root, const char *path, const char *key, struct buf *b);
-/* Get the decimal number at the start of that value. */
+/* The same for a decimal number at the start of the value. */
 int host_files__field_u64(const char *root, const char *path, const char *key, uint64_t *ret);
 
 #endif

@@ -23,7 +23,7 @@
  * not see a negative number. */
 #define MARKER_ID_BASE 0x6672627066000000ULL
 
-/* The raw data of every tracepoint begins with it. */
+/* The raw data of every tracepoint begins with these fields. */
 struct raw_common {
 	uint16_t type;
 	uint8_t flags, preempt_count;
@@ -236,7 +236,7 @@ struct perfdata_attr marker__event(enum marker_kind kind)
 void marker__add_fields(struct perf_event_attr *marker, uint64_t fields,
 			const struct perf_event_attr *first)
 {
-	/* without an index, an empty branch stack is one word */
+	/* an empty branch stack must be one word, so leave out the index */
 	const uint64_t index = PERF_SAMPLE_BRANCH_HW_INDEX;
 
 	marker->sample_type |= fields;

@@ -32,15 +32,15 @@ uint64_t marker__id(enum marker_kind kind); /* id in its samples; above all ids 
 struct perfdata_attr marker__event(enum marker_kind kind);
 
 /*
- * Give the attr of a marker more fields, see struct record_sample. Those of them that options
- * describe mean what they mean in @first, the first event of the file.
+ * Add @fields to the samples of a marker, see struct record_sample. The options of these fields,
+ * such as branch_sample_type, are copied from @first, the first event of the file.
  */
 void marker__add_fields(struct perf_event_attr *marker, uint64_t fields,
 			const struct perf_event_attr *first);
 
 /*
- * Is the event of a session called @name, with @attr, one that a BPF program of frbpf writes? *ret:
- * of which kind.
+ * Does a BPF program of frbpf write the samples of the event @name with @attr? If so, *ret is its
+ * kind.
  */
 bool marker__is_fed(const struct perf_event_attr *attr, const char *name, enum marker_kind *ret);
 
@@ -77,8 +77,10 @@ int marker__encode_trigger(struct buf *raw, const struct marker_trigger *m);
 struct marker_texts {
 	char rule[65], source[65], comm[17], process[17], key[33], reason[129], args[129];
 };
-/* Decode the output of marker__encode_trigger(), also of an earlier version. *ret points into
- * @texts. -EBADMSG: no trigger. */
+/*
+ * Decode the output of marker__encode_trigger(), also of an earlier version. *ret points into
+ * @texts. -EBADMSG: not a trigger.
+ */
 int marker__decode_trigger(const void *raw, size_t len, struct marker_texts *texts,
 			   struct marker_trigger *ret);
 int marker__encode_begin(struct buf *raw, const struct marker_begin *m);

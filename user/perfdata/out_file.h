@@ -31,9 +31,9 @@ int out_file__create(int dirfd, const char *name, struct err *err, struct out_fi
 int out_file__use(int fd, const char *name, struct err *err, struct out_file *ret);
 
 int out_file__flush(struct out_file *f, struct err *err);
-/* Write data that does not fit into the buffer. */
+/* Write data that does not fit into the rest of the buffer. */
 int out_file__write_large(struct out_file *f, const void *data, size_t len, struct err *err);
-/* Overwrite data that was flushed; the end of the file stays. */
+/* Overwrite data that was flushed before. Later writes still go to the end of the file. */
 int out_file__write_at(struct out_file *f, uint64_t off, const void *data, size_t len,
 		       struct err *err);
 int out_file__sync(struct out_file *f, struct err *err);

@@ -86,7 +86,7 @@ struct file_record {
 };
 
 /*
- * Open a file, and read everything but the records. -EINVAL: no perf.data file, damaged, or not
+ * Open a file, and read everything but the records. -EINVAL: not a perf.data file, damaged, or not
  * supported (other byte order, pipe mode, part of a directory); -ENOMEM; or the errno of open or
  * read. A message is in @err.
  */

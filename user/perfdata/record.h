@@ -26,15 +26,16 @@
 #define SAMPLE_WEIGHT_STRUCT  (1ULL << 24) /* Linux 5.12 */
 
 /*
- * Fields that samples of ours have empty, one word of 0 for each: `perf script -F addr` refuses a
- * file with an event that lacks the field. STACK_USER is none of them: no reader asks for it.
+ * Fields that are empty in our own samples, one word of 0 for each. They exist because `perf script
+ * -F addr` refuses a file with an event that lacks the field. STACK_USER is not among them: no
+ * reader asks for it.
  */
 #define RECORD_EMPTY_FIELDS                                                                        \
 	(PERF_SAMPLE_ADDR | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER |                     \
 	 PERF_SAMPLE_WEIGHT | SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC |                        \
 	 PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_PHYS_ADDR |                 \
 	 PERF_SAMPLE_CGROUP | PERF_SAMPLE_DATA_PAGE_SIZE | SAMPLE_CODE_PAGE_SIZE)
-/* Those after the raw data */
+/* The empty fields after the raw data */
 #define RECORD_EMPTY_TAIL (RECORD_EMPTY_FIELDS & ~(uint64_t)PERF_SAMPLE_ADDR)
 
 /* Types of perf's own records. FINISHED_ROUND: all later records are at least as new as those
@@ -49,7 +50,7 @@ struct record_trailer {
 	uint32_t pid, tid;
 	uint64_t time;
 	uint32_t cpu, res;
-	uint64_t id; /* 0: of the first attr */
+	uint64_t id; /* 0: that of the first attr */
 };
 
 /* Fixed heads of record bodies, as include/uapi/linux/perf_event.h describes them. */

@@ -58,8 +58,10 @@ static int id_set_init(struct id_set *s, size_t n)
 	return 0;
 }
 
-/* Add at most as many ids as id_set_init() was given. 0, -EEXIST; -EINVAL: 0, which no event
- * has. */
+/*
+ * Add an id, in total at most as many as id_set_init() was given. 0; -EEXIST: it is in the set;
+ * -EINVAL: it is 0, which no event has.
+ */
 static int id_set_add(struct id_set *s, uint64_t id)
 {
 	size_t mask = UINT64_MAX >> s->shift, i;
@@ -173,7 +175,7 @@ static int write_front(struct perfdata_writer *w, struct err *err)
 	return code;
 }
 
-/* Without a file yet. */
+/* Make a writer that has no file yet. */
 static int make_writer(const char *name, const struct perfdata_attr *attrs, size_t n_attrs,
 		       struct err *err, struct perfdata_writer **ret)
 {
@@ -195,7 +197,7 @@ static int make_writer(const char *name, const struct perfdata_attr *attrs, size
 	return code;
 }
 
-/* Takes @w over on failure. */
+/* Write the front of the file. @r: the result of opening it. Frees @w on failure. */
 static int begin_writer(struct perfdata_writer *w, int r, struct err *err,
 			struct perfdata_writer **ret)
 {
@@ -389,8 +391,8 @@ int perfdata__open(struct perfdata_writer *w, const struct perfdata_features *f,
 }
 
 /*
- * Say that the file has no features, before their table is overwritten by records: if we are
- * killed at that moment, perf reads it without names of events and the like.
+ * Say that the file has no features, before their table is overwritten by records: if we are killed
+ * at that moment, perf reads the file without names of events and the like.
  */
 static int hide_table(struct perfdata_writer *w, struct err *err)
 {

@@ -30,7 +30,7 @@ struct perfdata_attr {
 	const uint64_t *ids;
 	size_t n_ids;
 	const struct perfdata_format *format; /* required for PERF_TYPE_TRACEPOINT, else unused */
-	/* of a group leader: size of its group; the members follow it. 0, 1: no leader */
+	/* for a group leader: size of the group, whose other members follow. 0, 1: not a leader */
 	uint32_t group_members;
 	const char *group_name; /* NULL: none */
 };
@@ -86,8 +86,8 @@ int perfdata__create(int dirfd, const char *tmp_name, const struct perfdata_attr
 		     size_t n_attrs, struct err *err, struct perfdata_writer **ret);
 
 /*
- * The same for the new file @fd, which is duplicated and is only finished here: whoever opened it
- * gives it a name, or removes it. @name: for messages.
+ * The same for the new file @fd, which is duplicated. The writer only finishes it: whoever opened
+ * the file names or removes it. @name: for messages.
  */
 int perfdata__write_to(int fd, const char *name, const struct perfdata_attr *attrs, size_t n_attrs,
 		       struct err *err, struct perfdata_writer **ret);
@@ -110,9 +110,9 @@ int perfdata__write(struct perfdata_writer *w, const struct perf_event_header *r
 int perfdata__end_round(struct perfdata_writer *w, struct err *err);
 
 /*
- * Let readers have the file under its temporary name from now on, also if we are killed: free does
- * not remove it any more. @f: what is known of its features so far. Call it before the first
- * record, and after perfdata__compress().
+ * From now on readers can use the file under its temporary name, even after we are killed: free no
+ * longer removes it. @f: what is known of its features so far. Call it before the first record, and
+ * after perfdata__compress().
  */
 int perfdata__open(struct perfdata_writer *w, const struct perfdata_features *f, struct err *err);
 /* Let readers of an open file see what was written so far. Full buffers do so by themselves. */
