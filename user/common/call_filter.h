@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A list of allowed system calls (seccomp). It is built without allocations, so it is complete:
+ * A list of allowed system calls (seccomp). Building it allocates no memory and cannot fail;
+ * installing it reports a list that is too long:
  *
  *	call_filter__begin(&f);
  *	call_filter__allow(&f, calls, n);
@@ -34,8 +35,9 @@ struct call_filter {
 
 void call_filter__begin(struct call_filter *f);
 /*
- * The opposite list, to be installed with SECCOMP_RET_ALLOW: a program cannot put input into a
- * terminal as if it was typed there (TIOCSTI, TIOCLINUX: EPERM). Holds for 32-bit programs, too.
+ * Begin a list of refused calls instead, to be installed with SECCOMP_RET_ALLOW. It refuses with
+ * EPERM to put input into a terminal as if it were typed there (TIOCSTI, TIOCLINUX), also to 32-bit
+ * programs.
  */
 void call_filter__begin_no_typing(struct call_filter *f);
 /* Allow the calls @nrs. List the most frequent first: the kernel compares in this order. */
@@ -47,8 +49,8 @@ void call_filter__allow(struct call_filter *f, const int *nrs, size_t n);
 void call_filter__allow_if(struct call_filter *f, int nr, unsigned int arg, uint32_t mask,
 			   uint32_t value);
 /*
- * Under the same condition the call fails with @err, silently. Add it before any entry that allows
- * the call.
+ * Under the condition of call_filter__allow_if(), call @nr fails with @err, silently. Add it before
+ * any entry that allows the call.
  */
 void call_filter__refuse_if(struct call_filter *f, int nr, unsigned int arg, uint32_t mask,
 			    uint32_t value, uint16_t err);

@@ -23,8 +23,8 @@ size_t cpus__n_possible(void);
 bool cpus__has(const int *v, size_t n, int cpu);
 
 /*
- * Number of calls of cpus__note_change(), one for each time that CPUs came or went. Events opened
- * in an earlier epoch may not record on all CPUs: those of a CPU that goes offline stay dead.
+ * The current epoch: how often cpus__note_change() said that CPUs came or went. Events opened in an
+ * earlier epoch may not record on all CPUs: the events of a CPU that goes offline stay dead.
  */
 unsigned int cpus__epoch(void);
 void cpus__note_change(void);
@@ -42,37 +42,38 @@ void cpus__note_change(void);
 extern const struct perf_event_attr cpu_pulse_attr;
 
 /*
- * Does the event @fd still record? It does if its time has advanced since *seen, which is updated;
- * 0: not read before. For an event that is polled; costs an interrupt.
+ * Does the event @fd still record? It does if its enabled time has advanced since *seen (0: not
+ * read before), which is updated. An event that cannot be read counts as recording. For events that
+ * are polled: each call interrupts the CPU once.
  */
 bool cpu_pulse__beats(int fd, uint64_t *seen);
 
 /*
  * Is the event @fd alive? It is enabled and has the read format TOTAL_TIME_ENABLED. If it is dead,
- * *ret_ns is its enabled time. Reading interrupts the CPU. One that cannot be read counts as alive.
+ * *ret_ns is its enabled time. Reading interrupts the CPU. An event that cannot be read counts as
+ * alive.
  */
 bool cpu_pulse__is_alive(int fd, uint64_t *ret_ns);
 
 /*
  * ---- watch for CPUs that come and go ----
- * The kernel sends uevents, but not in every container, nor
- * after a suspend. So a thread that wakes up anyway also compares. A change is reported without
- * details: read the kernel's list then. Life: open, read whenever the descriptor is readable,
- * free.
+ * The kernel sends uevents, but not in every container, nor after a suspend. So a thread that wakes
+ * up anyway also calls cpu_watch__compare(). A change is reported without details: read the
+ * kernel's list then. Life: open, read whenever the descriptor is readable, free.
  */
 
 struct cpu_watch;
 
 int cpu_watch__open(struct cpu_watch **ret); /* negative errno */
 int cpu_watch__fd(const struct cpu_watch *w);
-/* Did CPUs come or go, or may they have? Clears the mark. */
+/* Did CPUs come or go, or may they have? The descriptor is not readable afterwards. */
 bool cpu_watch__read(struct cpu_watch *w);
 /*
  * Compare the list of CPUs and the time spent suspended with the last time. If they differ, the
- * descriptor becomes readable. For one thread, not necessarily that of the reader.
+ * descriptor becomes readable. Call it from one thread only; it may differ from the reader's.
  */
 void cpu_watch__compare(struct cpu_watch *w);
-/* Make the descriptor readable. For any thread. */
+/* Make the descriptor readable. May be called from any thread. */
 void cpu_watch__notify(struct cpu_watch *w);
 void cpu_watch__free(struct cpu_watch *w);
 

@@ -24,7 +24,7 @@ const char *dump_name__time(const char *file)
 	return time;
 }
 
-/* Looks for a dump with another FILE. */
+/* Look for a dump whose FILE is not perf.data. */
 static int search_directory(int fd, const char *time, char ret[static DUMP_NAME_SIZE])
 {
 	int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = -ENOENT;

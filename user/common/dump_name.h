@@ -10,7 +10,7 @@
 /* Make a name. @output: FILE, "" for perf.data; @time: of the incident. */
 void dump_name__format(const char *output, const char *time, char ret[static DUMP_NAME_SIZE]);
 
-/* The TIME at the end of @name; NULL: it is not the name of a dump. */
+/* The TIME at the end of @file; NULL: it is not the name of a dump. */
 const char *dump_name__time(const char *file);
 
 /* Find the dump of @time in the session's directory @fd. 0 or -ENOENT. */

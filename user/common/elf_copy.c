@@ -41,7 +41,7 @@ struct section {
 	uint64_t offset, size;
 };
 
-/* Missing bytes become a hole. */
+/* Copy a range of the file. Bytes beyond the end of the file become a hole. */
 static int copy_range(struct copy *c, uint64_t offset, uint64_t size)
 {
 	if (offset >= c->size)
@@ -97,7 +97,7 @@ static bool read_section_header(const struct copy *c, uint32_t i, struct section
 	return true;
 }
 
-/* -ENOEXEC: no ELF file. If its byte order is another, only the header is copied. */
+/* -ENOEXEC: not an ELF file. Of a file with another byte order, only the header is copied. */
 static int copy_elf_header(struct copy *c)
 {
 	union {
@@ -181,7 +181,7 @@ static bool section_is_wanted(const struct copy *c, const struct section *s)
 {
 	const char *name = s->name < c->names_size ? c->names + s->name : "";
 
-	/* of its own type on x86-64, PROGBITS elsewhere */
+	/* its type is SHT_X86_64_UNWIND on x86-64, PROGBITS elsewhere: go by the name */
 	if (s->type != SHT_NOBITS && !strncmp(name, ".eh_frame", strlen(".eh_frame")))
 		return c->what & ELF_COPY_UNWIND;
 	switch (s->type) {

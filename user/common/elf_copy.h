@@ -18,8 +18,8 @@
 
 /*
  * Copy the headers of the file @fd, and the parts @what, into a memfd of the same length. *ret is
- * its descriptor, which the caller closes. -ENOEXEC: no ELF file; -EFBIG: above the limits;
- * -ENOENT: no regular file; or the errno of the read. Truncated or damaged parts become holes.
+ * its descriptor, which the caller closes. -ENOEXEC: not an ELF file; -EFBIG: above the limits;
+ * -ENOENT: not a regular file; or the errno of the read. Truncated or damaged parts become holes.
  */
 int elf_copy__make(int fd, unsigned int what, int *ret);
 

@@ -2,7 +2,7 @@
 /*
  * The fields of a tracepoint: what the text of its format says of them, and how to read them from
  * the raw data of a sample. The text comes from tracefs, or out of a perf.data file that anybody
- * may have made. libtraceevent is not used: see event_format.h.
+ * may have made. libtraceevent is not used: see detect/tracepoint/event_format.h.
  */
 #ifndef FRBPF_COMMON_FORMAT_FIELD_H
 #define FRBPF_COMMON_FORMAT_FIELD_H
@@ -63,7 +63,7 @@ bool format_field__find(const char *text, size_t len, const char *name, struct f
 bool format_field__number(const struct format_field *f, const void *raw, size_t raw_size,
 			  uint64_t *ret);
 /*
- * The bytes of a text, up to its NUL or its end, and their number in @ret_len. They are those of
+ * Find the bytes of a text, up to its NUL or its end, and their number. The result points into
  * @raw. NULL: @raw is too short.
  */
 const char *format_field__bytes(const struct format_field *f, const void *raw, size_t raw_size,

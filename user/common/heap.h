@@ -4,15 +4,16 @@
 #define FRBPF_COMMON_HEAP_H
 
 /*
- * From now on keep large blocks that are freed for the next ones: for a time in which BPF objects
- * are loaded. libbpf reads the kernel's BTF, 5 MB, twice into memory for each of them.
+ * From now on reuse large blocks that are freed. Call it before BPF objects are loaded: for each of
+ * them, libbpf reads the kernel's BTF, 5 MB, into memory twice.
  */
 void heap__begin_load(void);
 
 /*
- * Give back what was freed, and keep large blocks out of the heap from now on: blocks of the side
- * band would be in it, among small ones. Heaps are locked, so MADV_DONTNEED fails and they never
- * shrink. By default, the threshold of malloc() grows to the largest freed block.
+ * Return freed memory to the system, and keep large blocks out of the heap from now on. Otherwise
+ * blocks of the side band would lie there among small ones. The heap is locked in memory, so
+ * MADV_DONTNEED fails, and the heap never shrinks. By default, the threshold of malloc() grows to
+ * the largest freed block.
  */
 void heap__end_load(void);
 

@@ -12,15 +12,16 @@
 int helper__fork(const char *title, void (*run)(int sock), int *ret_sock);
 
 /*
- * Set what `ps` shows of a process without threads. Also keeps a helper from being taken for a
- * daemon, which is found by its command line. Cut to the room of the arguments.
+ * Set the command line that `ps` shows for this process, which must have no other threads. The
+ * title is cut to the size of the original arguments. Daemons are found by their command line: a
+ * helper must not be taken for one.
  */
 void helper__set_title(const char *title);
 
 /*
  * In a new process: use the null device for the standard descriptors, make @sock descriptor 3, and
- * close all others; begin a session, so that Ctrl-C does not reach it, in /. Ends the process if
- * that fails.
+ * close all others. Change to /, and begin a session, so that Ctrl-C does not reach the process.
+ * Ends the process if that fails.
  */
 void helper__detach(int sock);
 

@@ -22,7 +22,10 @@ int new_file__rename(int directory, const char *from, const char *to, bool repla
 	return 0;
 }
 
-/* May @f->name be made? Its directory is returned, a handle. */
+/*
+ * May the file @path be made? Returns a handle of its directory, which the caller closes, or
+ * negative errno with a message in @err.
+ */
 static int find_directory(const char *option, const char *path, bool replace, struct err *err,
 			  const char **ret_name)
 {
@@ -86,7 +89,7 @@ int new_file__create(const char *option, const char *path, mode_t mode, bool rep
 	return 0;
 }
 
-/* The handle of the directory cannot be written to disk itself. */
+/* fsync() does not take a handle (O_PATH), so open the directory again. */
 static int sync_directory(int directory)
 {
 	_cleanup_close_ int again = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

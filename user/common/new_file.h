@@ -22,22 +22,25 @@ struct new_file {
 };
 
 /*
- * @option: what named @path, for messages, such as "-o"; borrowed @path. Negative errno with a
- * message: -EEXIST without @replace; -ELOOP: a link of another user leads there; -EINVAL: what is
- * there is no regular file; -EISDIR.
+ * @option: the option that named @path, such as "-o", for messages. @path is borrowed. Negative
+ * errno with a message in @err: -EEXIST: without @replace; -ELOOP: a link of another user leads
+ * there; -EINVAL: @path is empty, or exists and is not a regular file; -EISDIR.
  */
 int new_file__create(const char *option, const char *path, mode_t mode, bool replace,
 		     struct err *err, struct new_file *ret);
 /* The same checks, but nothing is made. 0 or negative errno. */
 int new_file__check(const char *option, const char *path, bool replace, struct err *err);
-/* Write it to disk, and give it its name. Frees @f, also on failure. 0 or negative errno. */
+/*
+ * Write the file to disk, and rename it to its final name. Frees @f, also on failure. 0 or negative
+ * errno.
+ */
 int new_file__publish(struct new_file *f);
-/* Remove it, and free @f. */
+/* Remove the temporary file, and free @f. */
 void new_file__drop(struct new_file *f);
 
 /*
- * Rename in the open directory @directory. Without @replace, -EEXIST if @to is there, also on file
- * systems whose rename cannot tell.
+ * Rename in the open directory @directory. Without @replace, -EEXIST if @to exists, also on file
+ * systems without RENAME_NOREPLACE.
  */
 int new_file__rename(int directory, const char *from, const char *to, bool replace);
 

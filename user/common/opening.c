@@ -119,7 +119,7 @@ int opening__ask(const struct opening_request *r)
 		return n_fds ? fd : answer < 0 ? answer : -EIO;
 	if (n_fds)
 		close(fd);
-	shutdown(opener, SHUT_RDWR); /* a late answer must not be taken for another one */
+	shutdown(opener, SHUT_RDWR); /* a late answer must not be taken for the next one */
 	return n == -EAGAIN ? -ETIMEDOUT : -EIO;
 }
 

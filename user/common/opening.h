@@ -52,14 +52,14 @@ bool opening__is_remote(void);
 /* Its pid; 0: there is none. */
 pid_t opening__pid(void);
 /*
- * Ask it. Returns a descriptor that the caller closes, or negative errno; -ETIMEDOUT: a file system
- * hangs, and no further file can be opened.
+ * Ask the opener for a file. Returns a descriptor that the caller closes, or negative errno;
+ * -ETIMEDOUT: a file system hangs, and no further file can be opened.
  */
 int opening__ask(const struct opening_request *r);
 
 /*
  * Open the recording @path, for reading. Returns a descriptor or negative errno; from the opener
- * -ENXIO: it is no regular file; -ENOEXEC: no recording.
+ * also -ENXIO: not a regular file; -ENOEXEC: not a recording.
  */
 int opening__recording(const char *path);
 /* Open the file @path of the kernel, for reading. Returns a descriptor or negative errno. */

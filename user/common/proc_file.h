@@ -18,9 +18,9 @@
 int proc_file__open_task(pid_t tid);
 
 /*
- * Read file @name in @dir from its beginning, at most @size - 1 bytes, and adds a NUL. Returns the
- * length, or -errno of the open or the first read; @name may be a path below @dir, and no link is
- * followed.
+ * Read file @name in @dir from its beginning, at most @size - 1 bytes, and add a NUL. @name may be
+ * a path below @dir; no link is followed. Returns the length, or -errno of the open or the first
+ * read.
  */
 ssize_t proc_file__read(int dir, const char *name, char *buf, size_t size);
 
@@ -59,10 +59,10 @@ int proc_file__pressure(const char *text, const char *kind, uint64_t *ret_us);
 #define MAP_FILE_PATH_MAX 80
 
 /*
- * The path of the file that process @pid has mapped at [@start, @end), as an event reported it.
- * The mapping may end earlier. If the first segment of a program is executable (always on arm64),
- * the kernel reports room for all segments, and then unmaps what follows the first. Without such
- * a mapping the path cannot be opened.
+ * The path of the file that process @pid has mapped at [@start, @end), as an event reported it. The
+ * mapping may end earlier. If the first segment of a program is executable (always on arm64), the
+ * kernel reports room for all segments, and then unmaps what follows the first. If the process has
+ * no such mapping, the path cannot be opened.
  */
 void map_file__path(uint32_t pid, uint64_t start, uint64_t end, char ret[static MAP_FILE_PATH_MAX]);
 

@@ -4,7 +4,7 @@
  *
  * - A program file can give capabilities to whoever executes it (setcap). Some of them open more
  *   files than the user may. They are effective only while files of the kernel are opened, never
- *   while one is opened that the user names.
+ *   while a file that the user names is opened.
  * - A daemon gives up for good what it does not need. docs/SECURITY.md says what the rest is for.
  */
 #ifndef FRBPF_COMMON_RIGHTS_H
@@ -35,8 +35,8 @@ enum rights {
 void rights__lower(void);
 
 /*
- * Before this thread opens files of the kernel. Returns what must be lowered again; 0: nothing was
- * raised.
+ * Raise the capabilities @kinds before this thread opens files of the kernel. Returns what must be
+ * lowered again; 0: nothing was raised.
  */
 unsigned int rights__raise(unsigned int kinds);
 void rights__restore(unsigned int *raised);

@@ -28,8 +28,8 @@ struct suspend {
  */
 bool suspends__look(void);
 /*
- * The same with clocks of the caller: CLOCK_MONOTONIC, and by how much CLOCK_BOOTTIME is ahead of
- * it, ns.
+ * The same with clocks that the caller has read: CLOCK_MONOTONIC, and by how much CLOCK_BOOTTIME is
+ * ahead of it, ns.
  */
 bool suspends__note(uint64_t monotonic, uint64_t ahead);
 
