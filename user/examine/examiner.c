@@ -115,7 +115,7 @@ static int lane__open(struct examiner *e, struct lane *l)
 	return err ?: -EIO;
 }
 
-/* For poll(): rounded up, at most a day. */
+/* The time until @deadline for poll(), ms: rounded up, at most a day. */
 static int ms_until(uint64_t deadline)
 {
 	const uint64_t day = 24 * 3600 * 1000;

@@ -30,8 +30,9 @@ struct hung {
 };
 
 /*
- * The owner of the files of process @pid: its user; users of one namespace count as one. Unknown if
- * the process has ended. 0, as for root, for pid 0: the rules name the file.
+ * The owner of the files of process @pid: its user. All users of one user namespace count as one.
+ * If the process has ended, its owner is unknown. Pid 0: the rules name the file; the owner is
+ * root.
  */
 uint32_t hung__owner(pid_t pid);
 

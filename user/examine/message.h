@@ -88,7 +88,7 @@ struct examine_head {
 	int32_t error;	 /* 0, or negative errno: no result */
 	uint32_t n_names;
 	uint32_t more; /* of EXAMINE_PROBE; 1: another part follows */
-	/* of EXAMINE_BUILD_ID; of EXAMINE_PROBE with -EAGAIN: to ask again with */
+	/* of EXAMINE_BUILD_ID: the result; of EXAMINE_PROBE with -EAGAIN: ask again with this id */
 	struct build_id id;
 	uint8_t zero[3];
 	/* of EXAMINE_SYMBOLS and EXAMINE_PROBE: name of the debug file; "": none named */

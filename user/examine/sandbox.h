@@ -11,7 +11,7 @@ int sandbox__opener(void);
 /*
  * Drop all capabilities; limit memory and CPU time. Allow only the system calls for reading open
  * files, for memory and for answers; any other ends the process. Where the kernel has Landlock, no
- * file can be opened. Negative errno.
+ * file can be opened. 0 or negative errno.
  */
 int sandbox__parser(void);
 
