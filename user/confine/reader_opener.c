@@ -47,7 +47,7 @@ static int open_recording(const char *path)
 	return S_ISREG(st.st_mode) ? check_fd_magic(TAKE_FD(fd), RECORDING_MAGIC) : -ENXIO;
 }
 
-/* @path is @begin, one or more names, and @end. */
+/* Does @path consist of @begin, one or more names, and @end? */
 static bool is_between(const char *path, const char *begin, const char *end)
 {
 	size_t len = strlen(path), b = strlen(begin), e = strlen(end);

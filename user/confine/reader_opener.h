@@ -11,7 +11,7 @@
 
 /* Limit the rights of the opener. 0 or negative errno. */
 int reader_opener__enter(void);
-/* Returns a descriptor or negative errno; -ENOEXEC: the file is of no such kind. */
+/* Returns a descriptor or negative errno; -ENOEXEC: the file is none of these. */
 int reader_opener__open(const struct opening_request *r);
 
 #endif

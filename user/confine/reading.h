@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reads recordings, and so untrusted files, in a forked process. That can only read, see
- * confine__reader(), and has limits of memory and time. It may die without harm.
+ * Reads recordings, which are untrusted files, in a forked process. That process can only read, see
+ * confine__reader(), and its memory and time are limited. If it dies, no harm is done.
  */
 #ifndef FRBPF_CONFINE_READING_H
 #define FRBPF_CONFINE_READING_H
