@@ -21,7 +21,7 @@ struct finding {
 	size_t n;
 };
 
-/* Find them in the process that can only read, with its copy of the outcome. */
+/* Runs in the process that can only read: fill its copy of the outcome, and return the findings. */
 static json_t *find_result_json(void *arg)
 {
 	const struct finding *f = arg;

@@ -5,7 +5,10 @@ struct histogram histogram__of(const struct frbpf_rule_state *st)
 {
 	struct histogram h = { .max = st->max_value, .sum = st->sum };
 
-	/* the sum, not `matched`: the BPF programs count the two one after the other */
+	/*
+	 * add up the buckets: `matched` may differ, as the BPF programs count the two one after the
+	 * other
+	 */
 	for (int i = 0; i < FRBPF_MAX_VALUES; i++) {
 		h.buckets[i] = st->values[i];
 		h.n += st->values[i];

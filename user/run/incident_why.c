@@ -32,7 +32,10 @@ static bool incident_is_listed(const struct incident_question *v, size_t n,
 	return false;
 }
 
-/* List @inc, unless it is listed, or @t, its trigger, cannot be explained. Returns the number. */
+/*
+ * Add @inc to the @n questions @v, unless it is there, or its trigger @t cannot be explained.
+ * Returns the new number.
+ */
 static size_t question_add(struct incident_question *v, size_t n, struct run_incident *inc,
 			   const struct run_trigger *t, const struct base_dir *base)
 {

@@ -46,7 +46,7 @@ struct run_frame {
 /* A stack in an incident's window, the innermost frame first */
 struct run_stack {
 	double here, rest;	   /* percent of the total of its table */
-	bool noise;		   /* a difference that the number of samples explains by chance */
+	bool noise;		   /* chance explains the difference, given the number of samples */
 	char state[8];		   /* state in which tasks left their CPU; "": they ran */
 	char comm[FRBPF_COMM_LEN]; /* the task that waited longest; "" for tasks that ran */
 	struct run_frame *frames;  /* owned */
@@ -76,7 +76,7 @@ struct run_incident {
 	uint64_t number;
 	bool last; /* the last window of the run, which no rule caused */
 	char name[32];
-	struct run_trigger *triggers; /* owned; the first one fired it */
+	struct run_trigger *triggers; /* owned; the first one fired the incident */
 	size_t n_triggers;
 	uint64_t more_triggers; /* further triggers, only counted */
 	struct run_file *files; /* owned; one per saved session */

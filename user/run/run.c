@@ -79,7 +79,10 @@ static int block_signals(sigset_t *ret_old)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Did the terminal send the signal? Then the whole foreground group has it, with the command. */
+/*
+ * Did the terminal send the signal? Then the whole foreground group has received it, including the
+ * command.
+ */
 static bool is_from_terminal(const struct signalfd_siginfo *si)
 {
 	return si->ssi_code == SI_KERNEL;
@@ -116,7 +119,7 @@ static size_t count_dumps(const struct outcome *o)
 	return n;
 }
 
-/* Reap processes that have ended. True: the command and all orphans have. */
+/* Reap processes that have ended. True: the command and all its orphans have ended. */
 static bool reap_children(struct waiter *w)
 {
 	bool was_running = !w->child->ended, all = child__reap(w->child);
@@ -356,7 +359,9 @@ static void note_command_end(struct run *r)
 	r->outcome.command_status = r->child.status;
 }
 
-/* Record. It was recorded unless outcome.exec_error is set. */
+/*
+ * Execute the command and record it. Nothing was recorded if outcome.exec_error is set afterwards.
+ */
 static void record_command(struct run *r)
 {
 	bool last = r->opts->last_window || (!r->outcome.n_rules && !r->opts->no_last_window);
