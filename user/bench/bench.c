@@ -186,8 +186,8 @@ static struct run_opts bench__run_opts(const struct bench *b, bool other, bool c
 }
 
 /*
- * Run it. *ret_dir: its directory; -1: it has none, and *ret_status says why. Negative errno: it
- * could not be started.
+ * Run the command once, with @opts. *ret_dir: the directory of the run; -1: it has none, and
+ * *ret_status says why. Negative errno: the run could not be started.
  */
 static int bench__spawn(struct bench *b, const struct run_opts *opts, const char *name,
 			struct err *err, int *ret_dir, int *ret_status)

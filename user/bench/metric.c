@@ -151,7 +151,7 @@ static struct spread spread_of(double *v, size_t n)
 				ratio__quantile(v, n, 0.75) };
 }
 
-/* Undo the one that was added. */
+/* Subtract the 1 that switches_of() and the like have added. */
 static struct spread spread_less_one(struct spread s)
 {
 	if (!s.n)

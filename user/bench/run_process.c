@@ -103,7 +103,10 @@ static char **args__list(const struct args *a, char *const *command)
 
 /* ---- its life ---- */
 
-/* Wait for the end of @pid. It gets signals of the terminal itself. */
+/*
+ * Wait for the end of @pid, and forward signals to it, but not those of the terminal: it gets these
+ * itself.
+ */
 static int run_process__wait(pid_t pid)
 {
 	siginfo_t si;
