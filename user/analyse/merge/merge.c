@@ -18,8 +18,9 @@
 #include "perfdata/record.h"
 
 /*
- * Drops repeated naming records. Every file begins with the records that name its addresses at its
- * start. If another file said the same, and covers the time since, they are redundant.
+ * Drops repeated naming records. Every file begins with records that name the addresses known at
+ * its start. Such a record is redundant if another file has the same one, and covers the time since
+ * then.
  */
 
 struct merge_names { /* { 0 } is an empty one */
@@ -30,7 +31,7 @@ struct merge_names { /* { 0 } is an empty one */
 struct said {
 	UT_hash_handle hh;
 	size_t file; /* the last file that contained it */
-	/* ns: until then, files that say it follow each other without a gap */
+	/* ns: up to here, files with this record follow each other without a gap */
 	uint64_t covered_until;
 	size_t len;
 	char content[];
@@ -330,7 +331,7 @@ static bool same_record(const struct merger *m, size_t a, size_t b)
 	return h->size == g->size && !memcmp(h, g, h->size);
 }
 
-/* Leave out records that another file has, too. */
+/* Leave out records that are also in another file. */
 static int leave_out_doubles(struct merger *m)
 {
 	_cleanup_free_ size_t *order = NULL;
@@ -439,7 +440,9 @@ static uint64_t next_moment(const struct merger *m, size_t *ret_file, uint64_t *
 	return time;
 }
 
-/* Write the records of one file that are older than @until: no other file has the same ones. */
+/*
+ * Write the records of one file that are older than @until. No other file has records of that time.
+ */
 static int write_run(struct merger *m, size_t file, uint64_t until, struct err *err)
 {
 	int code = 0;

@@ -100,8 +100,8 @@ static bool is_tracking(const struct perf_event_attr *attr)
 }
 
 /*
- * The attributes of the rewritten records, with the front and the trailer of record.h. In the side
- * band, options that differ between sessions without a meaning are cleared.
+ * The attributes of the rewritten records, with the front and the trailer of record.h. For the side
+ * band, clear options that differ between sessions but mean nothing there.
  */
 static struct perf_event_attr merged_attr(const struct perf_event_attr *from)
 {
@@ -151,7 +151,7 @@ static bool has_same_attr(const struct merged_event *e, const struct perf_event_
 	return !memcmp(&e->attr, attr, sizeof(*attr)) && !strcmp(e->name, name);
 }
 
-/* Has another session recorded this event at the same time? Then its ids differ. */
+/* Has another session recorded this event at the same time? Then the two have different ids. */
 static bool was_recorded_beside(const struct merged_event *e, const struct merge_input *in)
 {
 	if (e->class != EVENT_RECORDED)

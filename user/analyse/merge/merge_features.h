@@ -8,8 +8,8 @@
 struct merge_features;
 
 /*
- * Collect them from @v. -EINVAL: damaged, or -ENOMEM; message in @err. The files must outlive the
- * result.
+ * Collect the sections from the @n files @v, which must outlive the result. -EINVAL: damaged, or
+ * -ENOMEM; message in @err.
  */
 int merge_features__new(struct merge_input *v, size_t n, struct err *err,
 			struct merge_features **ret);

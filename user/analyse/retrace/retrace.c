@@ -49,7 +49,7 @@ void retrace__free(struct retrace *m)
 	free(m);
 }
 
-/* Is it from another architecture? Then system call numbers differ from those here. */
+/* Is the recording from another architecture? Then its system call numbers differ from ours. */
 static bool recording_is_foreign(struct replay *r)
 {
 	struct buf body = { 0 };
@@ -193,7 +193,7 @@ static void want_give_up(struct want *w)
 		w->w.cut(w->w.arg);
 }
 
-/* Count what has not ended when the recordings do, at @time. */
+/* Count what has not ended at @time, the end of the recordings. */
 static void want_note_open(struct want *w, uint64_t time)
 {
 	struct flight *tables[] = { w->flights, w->hanging };
@@ -214,7 +214,7 @@ static void want_note_open(struct want *w, uint64_t time)
 		w->w.cut(w->w.arg);
 }
 
-/* A recording begins or ends: adjust the number of recordings per role of a want. */
+/* A recording begins (@by 1) or ends (-1): adjust the number of active recordings per role. */
 static void want_roles_change(struct retrace_file *f, struct want *w, int by)
 {
 	size_t n = perf_file__info(replay__file(f->replay))->n_events;

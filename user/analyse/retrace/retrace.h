@@ -50,7 +50,7 @@ struct retrace_want {
 	/* Takes an event. 0, or a negative errno, which ends the run. */
 	int (*take)(const struct retraced *m, void *arg);
 	int (*pass)(uint64_t time, void *arg); /* optional; called before the events at @time */
-	void (*cut)(void *arg); /* optional; nothing is known from here until the next pass */
+	void (*cut)(void *arg); /* optional; events are missing from here until the next pass */
 	void *arg;
 };
 
@@ -78,8 +78,9 @@ struct retrace_field {
 	bool is_text;
 };
 /*
- * Find the field of a tracepoint for @name: the field itself, or for a path such as next.pid the
- * one in the format. -ENOENT: no recording has the tracepoint. -EINVAL: it has no such field.
+ * Find the field of a tracepoint for @name: the field of that name or, for a path such as next.pid,
+ * the field of the format that has its value. -ENOENT: no recording has the tracepoint. -EINVAL: it
+ * has no such field.
  */
 int retrace__find_field(const struct retrace *m, const char *event, const char *name,
 			struct retrace_field *ret);
@@ -95,8 +96,8 @@ int retrace__run(struct retrace *m, struct err *err);
 const struct retrace_result *retrace__result(const struct retrace *m, size_t want);
 
 /*
- * The tracepoints that @want needs and no recording has, as text; "": none. NULL: recordings never
- * contain such a source.
+ * The tracepoints that @want needs and no recording has, as text; "": none are missing. NULL:
+ * recordings never contain the events of such a source.
  */
 const char *retrace__lacks(const struct retrace *m, size_t want);
 

@@ -30,7 +30,7 @@ static void flight_take_out(struct want *w, struct flight *f)
 	HASH_DEL(*table, f);
 }
 
-/* False: out of memory; it is freed. */
+/* Add @f to a table. False: out of memory; @f is freed. */
 static bool flight_put(struct flight **table, struct flight *f)
 {
 	HASH_ADD(hh, *table, key, sizeof(f->key), f);
@@ -45,7 +45,7 @@ struct flight *flight__begin(struct want *w, const uint64_t *key, uint64_t time)
 	struct flight *f = flight__find(w, key);
 
 	if (f)
-		flight_take_out(w, f); /* adding it again makes it the youngest */
+		flight_take_out(w, f); /* adding @f again makes it the youngest */
 	else
 		f = malloc(sizeof(*f));
 	if (!f)
@@ -143,7 +143,7 @@ int want__report(struct want *w, uint64_t begin, uint64_t time, struct retraced 
 	return w->w.take(e, w->w.arg);
 }
 
-/* Report what still lasts. */
+/* Report that the flight @f has not ended yet. */
 static int flight_report_pending(struct want *w, const struct flight *f)
 {
 	struct retraced e;

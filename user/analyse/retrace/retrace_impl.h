@@ -79,7 +79,7 @@ struct retrace_task {
 	uint32_t known; /* bit per enum frbpf_field */
 };
 
-/* Begun and not ended */
+/* Something that has begun and not ended */
 struct flight {
 	UT_hash_handle hh; /* by key; in the order of begin */
 	uint64_t key[FRBPF_SPAN_KEYS];
@@ -98,7 +98,7 @@ struct want {
 	struct retrace_want w;
 	struct retrace_result result;
 	struct flight *flights;	    /* owned */
-	struct flight *hanging;	    /* those that were reported and have not ended */
+	struct flight *hanging;	    /* flights that were reported and have not ended */
 	struct flight *running;	    /* runqlat: the task that runs now */
 	uint32_t needs, has;	    /* bits of roles: needed; in some recording */
 	uint32_t active[TAP_ROLES]; /* recordings that have begun and not ended, by role */
@@ -161,12 +161,12 @@ int want__sample(const struct tapped *t);
 /* ---- retrace_flight.c ---- */
 
 struct flight *flight__find(struct want *w, const uint64_t *key);
-/* Begin one now, in place of any with the same key. NULL: out of memory. */
+/* Begin a flight at @time, in place of any with the same key. NULL: out of memory. */
 struct flight *flight__begin(struct want *w, const uint64_t *key, uint64_t time);
 void flight__end(struct want *w, struct flight *f);
 void flight__move(struct want *w, struct flight *f, const uint64_t *key);
 void flights__drop(struct want *w);
-/* Report those that had lasted longer than w.pending before @time. */
+/* Report the flights that had lasted longer than w.pending before @time. */
 int flights__pass(struct want *w, uint64_t time);
 
 /* Prepare event @e and set its values. Fields of the event that are not set are unknown. */

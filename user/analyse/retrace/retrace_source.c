@@ -29,7 +29,7 @@ static void set_cpu(const struct tapped *t, struct retraced *e)
 	e->unknown[1] &= ~(1U << FRBPF_FIELD_CPU);
 }
 
-/* Count what ended with this sample. False: it need not be reported. */
+/* Count an event that ended with this sample. False: it need not be reported. */
 static bool value_counts(struct want *w, uint64_t begin, uint64_t time, bool fails)
 {
 	uint64_t value = time > begin ? time - begin : 0;
@@ -158,7 +158,7 @@ static int sample_switch(const struct tapped *t)
 	flight = next ? flight__find(w, key) : NULL;
 	if (err || !flight)
 		return err;
-	if (w->w.source == FRBPF_SOURCE_BLOCKED) { /* it runs, but its wake-up was not seen */
+	if (w->w.source == FRBPF_SOURCE_BLOCKED) { /* the task runs, but its wake-up was not seen */
 		w->result.given_up++;
 		flight__end(w, flight);
 		return 0;
@@ -181,8 +181,8 @@ static int sample_wake(const struct tapped *t)
 	flight = flight__find(t->tap->want, key);
 	if (t->tap->want->w.source == FRBPF_SOURCE_RUNQLAT) {
 		/*
-		 * already waiting: preempted on its way to sleep; still running: woken before it
-		 * slept
+		 * if it waits already, it was preempted on its way to sleep; if it still runs, it
+		 * was woken before it slept
 		 */
 		if (flight || key[0] == t->current || is_running(t->tap->want, key[0]))
 			return 0;
@@ -291,7 +291,7 @@ static bool request_key(const struct tapped *t, uint64_t *key)
 {
 	const struct format_field *f = t->tap->fields;
 
-	/* a flush has no sectors that tell it from another */
+	/* a flush has no sectors by which to tell it from another flush */
 	return tapped__number(t, &f[RQ_DEV], &key[0]) &&
 	       tapped__number(t, &f[RQ_SECTOR], &key[1]) && tapped_number_or_0(t, &f[RQ_SECTORS]);
 }
@@ -329,7 +329,7 @@ static int sample_request_end(const struct tapped *t)
 		return 0;
 	sectors = tapped_number_or_0(t, &fields[RQ_SECTORS]);
 	f->done += sectors;
-	if (f->done < f->number) { /* the rest continues from there */
+	if (f->done < f->number) { /* the rest of the request begins where this part ended */
 		key[1] += sectors;
 		flight__move(w, f, key);
 		return 0;
@@ -517,7 +517,7 @@ static int sample_span_begin(const struct tapped *t)
 	return 0;
 }
 
-/* End the innermost start; the outer ones go on. */
+/* End the innermost span of a nested one; the outer spans go on. */
 static bool span_take(struct want *w, struct flight *f, uint64_t *ret_begin)
 {
 	uint32_t depth = f->depth;

@@ -123,7 +123,7 @@ void taps__describe(struct want *w)
 	}
 }
 
-/* Does it record every hit, with the fields that tell hits apart? */
+/* Does @e record every hit, with the fields that tell hits apart? */
 bool taps__is_whole(const struct file_event *e)
 {
 	const uint64_t needed = PERF_SAMPLE_TIME | PERF_SAMPLE_RAW;

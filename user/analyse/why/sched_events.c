@@ -116,7 +116,7 @@ static void fields_find(struct events_adding *a, const struct file_event *fe,
 			ret->kind = SCHED_SAMPLE;
 		else if (offcpu__samples_waits(fe))
 			ret->kind = SCHED_OFF_CPU;
-		/* context switches, migrations: they do not show that it runs */
+		/* context switches, migrations: they do not show that their task runs */
 		else if (fe->attr.type == PERF_TYPE_SOFTWARE)
 			ret->kind = SCHED_KINDS + 100;
 		a->e->samples |= ret->kind == SCHED_SAMPLE;
@@ -135,7 +135,7 @@ static void fields_find(struct events_adding *a, const struct file_event *fe,
 	field_find(f, "common_flags", &ret->flags);
 	while (kind < SCHED_KINDS && strcmp(layouts[kind].name, fe->name))
 		kind++;
-	/* only some hits */
+	/* the event does not record every hit, or not its time */
 	if (kind == SCHED_KINDS || !(fe->attr.sample_type & PERF_SAMPLE_TIME) || fe->attr.freq ||
 	    fe->attr.sample_period > 1)
 		return;
@@ -148,7 +148,7 @@ static void fields_find(struct events_adding *a, const struct file_event *fe,
 	field_find(f, l->comm, &ret->comm);
 	field_find(f, l->other_comm, &ret->other_comm);
 	field_find(f, l->handler, &ret->handler);
-	/* common_pid is the same, also in a container, but prev_pid is exact */
+	/* common_pid is usually the same, also in a container, but prev_pid is exact */
 	if (kind == SCHED_SWITCH)
 		field_find(f, "prev_pid", &ret->current);
 	if ((l->other && !ret->other.size) || !ret->arg.size || !ret->current.size)

@@ -39,7 +39,9 @@ enum sched_kind {
 	SCHED_COMPACTION, /* tid begins to compact memory */
 	SCHED_COMPACTION_END,
 	SCHED_TIMER, /* a kernel timer expires; value: the address of its function */
-	/* tid begins to wait for lock arg at address value, or has spun for it; other owns it */
+	/*
+	 * tid begins to wait for lock arg at address value, or has spun for it; other owns the lock
+	 */
 	SCHED_LOCK,
 	/* interrupts of line arg, or softirqs if prio is 1, ran for value ns until now */
 	SCHED_INTERRUPT,
@@ -48,7 +50,7 @@ enum sched_kind {
 	SCHED_SAMPLE = SCHED_KINDS, /* tid ran */
 	SCHED_ALIVE,		    /* tid ran, shown by something other than a sample */
 	SCHED_GAP,		    /* records of this CPU were lost between value and time */
-	/* tid was off its CPU for value ns; the stack is that of this wait. offcpu-time */
+	/* from offcpu-time: tid was off its CPU for value ns; the stack is that of this wait */
 	SCHED_OFF_CPU,
 };
 
@@ -64,8 +66,9 @@ struct sched_event {
 	uint32_t cpu;
 	uint32_t arg;
 	/*
-	 * 0 to 99: real-time; 100 to 139: nice; -1: deadline. SCHED_LOCK: us spun; own tid of
-	 * other. SCHED_RQ_COMPLETE: sectors; 0: the end of what needed a flush, after that one
+	 * Priorities of tid and other. 0 to 99: real-time; 100 to 139: nice; -1: deadline.
+	 * SCHED_LOCK: us spun; other's tid in the recorder's namespace. SCHED_RQ_COMPLETE: sectors;
+	 * 0: a request that needed a flush ends, after the flush itself
 	 */
 	int32_t prio, other_prio;
 	uint32_t sample; /* index among the samples of its file */
@@ -100,7 +103,8 @@ void sched_events__sort(struct sched_events *e);
 void sched_events__free(struct sched_events *e);
 
 /*
- * Find a task by the kernel's tid, or by that in the recorder's namespace. NULL: no event names it.
+ * Find a task by the kernel's tid, or by its tid in the recorder's namespace. NULL: no event names
+ * it.
  */
 struct sched_task *sched_events__task(const struct sched_events *e, uint32_t tid);
 struct sched_task *sched_events__own_task(const struct sched_events *e, uint32_t own_tid);

@@ -10,10 +10,10 @@
 #include "common/array.h"
 #include "common/clock.h"
 
-/* ns, at most, from the event of a lock to the switch that begins the wait for it, or back */
+/* ns: the event of a lock and the switch that begins the wait for it are at most this far apart */
 #define LOCK_NS 100000
 
-/* ns, at most, between the events of two recorders for one switch or wake-up */
+/* ns: events of two recorders for one switch or wake-up are at most this far apart */
 #define TWIN_NS 100000
 
 static int cpu_room(struct sched_timeline *t, uint32_t cpu)
@@ -135,7 +135,7 @@ static int note_alive(struct sched_timeline *t, uint32_t tid, uint32_t cpu, uint
 }
 
 /*
- * Is it the same switch from another recorder? A task does not switch to the same task twice in a
+ * Did another recorder record the same switch? A task does not switch to the same task twice in a
  * row. The event with a stack is kept.
  */
 static bool is_twin_switch(struct sched_timeline *t, const struct task_line *prev, uint32_t i)
@@ -194,7 +194,7 @@ static int switch_in(struct sched_timeline *t, uint32_t i)
 
 	struct cpu_line *c = &t->cpus[e->cpu];
 
-	/* it may have changed while it ran */
+	/* the priority may have changed while the task ran */
 	if (c->n && c->v[c->n - 1].tid == e->tid)
 		c->v[c->n - 1].prio = e->prio;
 	if (run_begin(c, e->other, e->other_prio, e->time, true))
@@ -259,7 +259,7 @@ static int feed_wake(struct sched_timeline *t, uint32_t i)
 		return 0;
 	}
 	if (!s && e->kind != SCHED_NEW && e->time > t->events->begin) {
-		/* it was blocked before; no event tells in what */
+		/* it was blocked before; no event tells what it waited for */
 		s = span_begin(t, l, TASK_BLOCKED, t->events->begin, e->arg);
 		if (!s)
 			return -ENOMEM;
@@ -307,7 +307,10 @@ static int feed_irq(struct sched_timeline *t, const struct sched_event *e)
 	return irq_add(c, r);
 }
 
-/* Many short ones: taken to have run just before their event. */
+/*
+ * An event for a long interrupt, or for many short ones: these are taken to have run just before
+ * it.
+ */
 static int feed_interrupt(struct sched_timeline *t, const struct sched_event *e)
 {
 	struct irq_run r = { .to = e->time,
@@ -348,7 +351,10 @@ static int feed_reclaim(struct sched_timeline *t, const struct sched_event *e)
 	return l->open.from && e->kind == l->open.kind + 1 ? reclaim_close(l, e->time) : 0;
 }
 
-/* The event comes right before or after the task leaves its CPU, or when it has spun. */
+/*
+ * Note that a task waits for a lock, or has spun for it. The event comes right before or after the
+ * task leaves its CPU, or when the spin has ended.
+ */
 static int feed_lock(struct sched_timeline *t, uint32_t i)
 {
 	const struct sched_event *e = &t->events->v[i];
@@ -440,9 +446,9 @@ static int begin_off_cpu_time(struct sched_timeline *t, struct task_line *l, uin
 }
 
 /*
- * The stack of a wait: give it to the switch-out that began the wait. The sample is written before
- * the task runs again, so that is the last switch-out before it. If that began at another time, its
- * record was lost.
+ * Give the stack of a wait to the switch-out that began the wait. The sample is written before the
+ * task runs again, so the last switch-out before the sample is meant. If its time does not fit, the
+ * record of the right one was lost.
  */
 static int feed_off_cpu_time(struct sched_timeline *t, uint32_t i)
 {
@@ -455,7 +461,7 @@ static int feed_off_cpu_time(struct sched_timeline *t, uint32_t i)
 		return 0;
 	if (!l)
 		return -ENOMEM;
-	/* BLOCKED, RUNNABLE, RUNNING */
+	/* skip at most the spans BLOCKED, RUNNABLE and RUNNING after the switch-out */
 	for (n = l->n; n && l->n - n < 3 && l->v[n - 1].out == NO_EVENT;)
 		n--;
 	if (!n && !has_begun(t, e))
@@ -525,7 +531,7 @@ static int task_close(struct task_line *l, uint64_t end)
 	return l->open.from ? reclaim_close(l, end) : 0;
 }
 
-/* The softirq first: the IRQ may be nested in it. */
+/* Close the softirq first: the IRQ may be nested in it. */
 static int cpu_close(struct cpu_line *c, uint64_t end)
 {
 	int err = 0;

@@ -31,7 +31,9 @@ struct task_span {
 	uint32_t wake;
 	uint32_t lock; /* BLOCKED: event: the lock that it waits for; NO_EVENT: not recorded */
 	uint8_t state; /* enum task_state */
-	/* ends at an unknown time within: the task ran again before its next record */
+	/*
+	 * the state ended at an unknown time before `to`: the task ran again before its next record
+	 */
 	bool end_hidden;
 };
 
@@ -123,8 +125,8 @@ size_t task_line__spin_at(const struct task_line *l, uint64_t time);
 size_t cpu_line__at(const struct cpu_line *l, uint64_t time);
 size_t cpu_line__irq_at(const struct cpu_line *l, uint64_t time);
 /*
- * The start of the first gap between @from and @to, and its end in *ret_end, @to at most. Without a
- * gap both are @to. @ret_end NULL: not wanted
+ * The start of the first gap between @from and @to, and its end in *ret_end, @to at most. If there
+ * is no gap, both are @to. @ret_end may be NULL.
  */
 uint64_t sched_timeline__first_gap(const struct sched_timeline *t, uint64_t from, uint64_t to,
 				   uint64_t *ret_end);

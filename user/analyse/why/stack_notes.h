@@ -37,8 +37,8 @@ void stack_notes__want(struct stack_notes *s, uint32_t i);
 /* Read the wanted stacks. 0 or negative errno, message in @err. */
 int stack_notes__read(struct stack_notes *s, struct err *err);
 /*
- * The note of event @i. If it has no stack or was not wanted, a note with WAIT_UNKNOWN and nothing
- * else.
+ * The note of event @i. An event without a stack, or not wanted, has a note with WAIT_UNKNOWN and
+ * nothing else.
  */
 const struct stack_note *stack_notes__of(const struct stack_notes *s, uint32_t i);
 void stack_notes__free(struct stack_notes *s);

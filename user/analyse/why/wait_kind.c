@@ -56,7 +56,10 @@ static const char *const mmap_takers[] = { "do_user_addr_fault",
 					   "pagemap_read",
 					   NULL };
 
-/* These take mmap_lock so that a kill ends the wait, and other semaphores not so. */
+/*
+ * These take mmap_lock with a wait that a kill ends; their waits for other semaphores are not
+ * killable.
+ */
 static const char *const killable_mmap_takers[] = { "dup_mmap", "m_start", NULL };
 
 /* What takes the lock of an inode, and no other semaphore */
@@ -114,7 +117,7 @@ struct wait_row {
 	enum wait_kind kind;
 	const char *any[ANY + 1];
 	const char *with[ANY + 1];
-	bool in_lock; /* instead of @any: it waits for a lock of the kernel */
+	bool in_lock; /* instead of @any: the task waits for a lock of the kernel */
 	/* not NULL: that lock is no mutex, and the function that takes it is one of these */
 	const char *const *takers;
 	bool killable; /* a kill ends the wait */
@@ -247,7 +250,7 @@ enum wait_kind wait_kind__of(const char *const *names, size_t n, bool in_lock)
 
 enum wait_kind wait_kind__with_lock(enum wait_kind k, enum lock_kind lock)
 {
-	/* with PREEMPT_RT these are made of rt_mutexes */
+	/* with PREEMPT_RT, rwsems are made of rt_mutexes */
 	bool is_rwsem = lock == LOCK_RWSEM_READ || lock == LOCK_RWSEM_WRITE ||
 			lock == LOCK_RWSEM_READERS || lock == LOCK_RT_MUTEX;
 
@@ -282,8 +285,8 @@ static size_t innermost_frames(const char *const *names, size_t n, const char *c
 }
 
 /*
- * A task's own send to this machine is delivered by process_backlog() in a softirq at the end of
- * the send.
+ * Does the task itself send to this machine? process_backlog() delivers such data in a softirq at
+ * the end of the send.
  */
 static bool is_own_send(const char *const *names, size_t n)
 {
@@ -328,7 +331,7 @@ enum wake_context wake_context__of(const char *const *names, size_t n, bool in_i
 	if (!in_irq && !softirqd)
 		return has_any(names, n, signals) ? WAKE_SIGNAL : WAKE_TASK;
 	n = innermost_frames(names, n, entries);
-	inner = innermost_frames(names, n, softirqs); /* without the task that one runs in */
+	inner = innermost_frames(names, n, softirqs); /* without frames of the interrupted task */
 	if (has_any(names, inner, blocks))
 		return WAKE_BLOCK;
 	if (has_any(names, n, net)) {

@@ -58,8 +58,8 @@ enum wake_context {
 	WAKE_BLOCK,	   /* completion of a request to a device */
 	WAKE_NET,	   /* a packet from the network */
 	WAKE_IRQ,	   /* another interrupt, or one without a stack */
-	WAKE_OWNER,	   /* not woken yet: the task known to own what it waits for */
-	WAKE_OWNER_BEFORE, /* the same, but known from when the wait began */
+	WAKE_OWNER,	   /* not woken yet: who is the owner of what the task waits for */
+	WAKE_OWNER_BEFORE, /* the same, but the owner when the wait began */
 };
 
 /* What a task waits for, by frbpf:lock_wait; the values are in its format. */
@@ -86,11 +86,12 @@ enum lock_kind {
 
 /*
  * @names: kernel functions, the innermost first; NULL: a function without a name. @in_lock: an
- * event says that it waits for a lock of the kernel. That counts if the stack lacks the functions
- * of the scheduler: the kernel leaves them and those of locks out of offcpu-time.
+ * event says that it waits for a lock of the kernel. @in_lock counts only if the stack lacks the
+ * functions of the scheduler: the kernel leaves these, and those of locks, out of the stacks of
+ * offcpu-time.
  */
 enum wait_kind wait_kind__of(const char *const *names, size_t n, bool in_lock);
-/* @k, where an event names the lock: those of inodes and of address spaces are rwsems. */
+/* Correct @k by the lock that an event names: locks of inodes and of address spaces are rwsems. */
 enum wait_kind wait_kind__with_lock(enum wait_kind k, enum lock_kind lock);
 /*
  * @in_irq: the flags of the event say that an interrupt or softirq ran. @softirqd: the task is
@@ -111,11 +112,11 @@ const char *wait_kind__word(enum wait_kind k);
 const char *lock_kind__text(enum lock_kind k);
 /* Word for programs: "mutex"; NULL: unknown. */
 const char *lock_kind__word(enum lock_kind k);
-/* Mutexes, semaphores and spinlocks of the kernel; not file locks. */
+/* Is it a mutex, semaphore or spinlock of the kernel, not a file lock? */
 bool lock_kind__is_of_kernel(enum lock_kind k);
-/* Does a task only spin for it? */
+/* Does a task only spin for this lock? */
 bool lock_kind__spins(enum lock_kind k);
-/* Has the task got it when the event comes, after a spin? */
+/* Does the event mean that the task has got the lock, after a spin? */
 bool lock_kind__is_taken(enum lock_kind k);
 /* Can a task that waits for @k wait for this lock? */
 bool wait_kind__is_for(enum wait_kind k, enum lock_kind lock);

@@ -139,7 +139,10 @@ static bool tasks_share_process(const struct why *w, uint32_t a, uint32_t b)
 	return a == b || (x && y && x->pid && (x->pid == y->pid || b == x->pid));
 }
 
-/* Was it woken to take a signal? The kernel writes that event right after the wake-up. */
+/*
+ * Was the task woken to take a signal? The kernel writes the event of the signal right after the
+ * wake-up.
+ */
 static bool is_by_signal(struct why *w, uint32_t wake)
 {
 	const struct sched_event *v = w->events.v, *e = &v[wake];
@@ -167,11 +170,11 @@ static int wake_context_of(struct why *w, uint32_t wake, enum wait_kind kind)
 	enum wake_context c = in_irq || !e->tid ? WAKE_IRQ : WAKE_TASK;
 
 	/*
-	 * woken by an interrupt, on behalf of a task on another CPU that this event does not know
+	 * an interrupt woke it on behalf of a task on another CPU, which this event does not name
 	 */
 	if (e->kind != SCHED_WAKING && in_irq)
 		return kind == WAIT_SLEEP ? WAKE_TIMER : -1;
-	if (w->collecting) /* its stack may show that a task sent a packet to this machine */
+	if (w->collecting) /* the stack may show that a task sent a packet to us */
 		return e->tid && !(e->flags & SCHED_HARDIRQ) ? WAKE_TASK : WAKE_IRQ;
 	if (e->stack && note->named)
 		c = note->context;
@@ -188,7 +191,7 @@ static uint32_t stop_sender(struct why *w, uint32_t tid, const struct task_span 
 {
 	uint32_t out = s->out;
 
-	if (w->events.v[out].kind != SCHED_SWITCH) /* it comes when the stop is over */
+	if (w->events.v[out].kind != SCHED_SWITCH) /* offcpu-time: comes after the stop */
 		out = sched_events__at(&w->events, s->from);
 	for (uint32_t i = 0; i < out && i < SIGNALS_BACK && why__may_look(w); i++) {
 		const struct sched_event *e = &w->events.v[out - 1 - i];
@@ -231,7 +234,7 @@ uint32_t why__lock_owner(const struct why *w, const struct sched_event *lock)
 		t = sched_events__own_task(&w->events, lock->other_prio);
 		owner = t ? t->tid : 0;
 	}
-	/* the memory of a process is not proof: only its threads own its futexes */
+	/* an owner read from the memory of a process is no proof: accept only its own threads */
 	if (lock->arg == LOCK_FUTEX && !tasks_share_process(w, lock->tid, owner))
 		return 0;
 	return owner == lock->tid ? 0 : owner;
@@ -260,8 +263,8 @@ static struct why_key wait_key(const struct why *w, struct why_node *parent, uin
 }
 
 /*
- * The owner of what @key waits for, if it waits at the end of the interval; known from the
- * question, not from events. 0: unknown.
+ * The owner of what @key waits for at the end of the interval, as the question knows it. No event
+ * tells it. 0: unknown, or @key does not wait then.
  */
 static uint32_t owner_at_end(const struct why *w, const struct why_key *key, uint64_t to)
 {
@@ -314,7 +317,7 @@ static bool has_ended_by(const struct why *w, uint32_t tid, uint64_t time)
 	return l && i < l->n && has_ended(w, &l->v[i]);
 }
 
-/* A wait, where no event tells who ended it */
+/* Explain a wait of which no event tells who ended it. */
 static int explain_open_end(struct why *w, struct why_key *key, const struct task_span *s,
 			    uint64_t from, uint64_t to, size_t depth)
 {
@@ -329,7 +332,7 @@ static int explain_open_end(struct why *w, struct why_key *key, const struct tas
 	if (missing == MISSING_NOT_OVER && key->kind == WAIT_STOPPED)
 		return explain_stop(w, key, from, to);
 	if (missing == MISSING_NOT_OVER) {
-		/* the last reader may have gone, and others may be there */
+		/* the last reader may have released the lock, and others may hold it */
 		uint32_t before = key->number == LOCK_RWSEM_READERS ? 0 : key->sender;
 		uint32_t now = owner_at_end(w, key, to);
 
@@ -408,8 +411,8 @@ static int explain_seen(struct why *w, struct why_node *parent, uint32_t tid,
 }
 
 /*
- * What a waiting task did in a gap is unknown: the events of a run may be lost. Time on a CPU has
- * its own rule, see why_running__explain().
+ * What a waiting task did in a gap is unknown: it may have run, and those events were lost. Time on
+ * a CPU has its own rule, see why_running__explain().
  */
 static int explain_span(struct why *w, struct why_node *parent, uint32_t tid,
 			const struct task_line *l, const struct task_span *s, uint64_t from,
@@ -490,8 +493,9 @@ static int round_of(struct why *w, uint32_t tid, const struct why_question *q, b
 }
 
 /*
- * The start of the last wait of @tid that began before @to. If the task has not waited: its first
- * event, such as its birth. It may have begun earlier, but nothing is asked about that time.
+ * The start of the last wait of @tid that began before @to. If the task has not waited: the time of
+ * its first event, such as its birth. What it did may have begun earlier, but that time is not
+ * asked about.
  */
 static uint64_t last_wait(const struct why *w, uint32_t tid, uint64_t to)
 {

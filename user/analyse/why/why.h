@@ -21,7 +21,10 @@
 enum why_type {
 	WHY_ALL, /* the root */
 	WHY_RAN, /* tid was on a CPU */
-	/* tid was on a CPU, or waited for CPU cpu - 1, interrupted by number (soft: vector) */
+	/*
+	 * interrupt number (soft: softirq number) took the CPU that tid was on, or waited for (cpu
+	 * - 1)
+	 */
 	WHY_INTERRUPTED,
 	WHY_QUEUED,  /* tid was runnable while who was on the CPU */
 	WHY_RECLAIM, /* tid was on a CPU, in direct reclaim; soft: because of its cgroup's limit */
@@ -45,7 +48,7 @@ enum why_missing {
 	MISSING_STACK,	  /* the waking has no stack */
 	MISSING_NOT_OVER, /* it has not ended yet */
 	MISSING_IDLE,	  /* runnable, although its CPU was idle */
-	MISSING_QUOTA,	  /* whether a quota or other tasks kept it off its CPU */
+	MISSING_QUOTA,	  /* did a quota or other tasks keep it off its CPU? */
 	MISSING_CPU,	  /* which task ran on the CPU */
 	MISSING_REQUEST,  /* which task sent the request that it waited for */
 	MISSING_REQUESTS, /* the same: no events of requests are recorded */
@@ -94,10 +97,8 @@ struct why_key {
 	uint8_t context; /* enum wake_context */
 	uint8_t missing; /* enum why_missing */
 	/*
-	 * WHY_INTERRUPTED: a softirq.
-	 * WHY_RECLAIM: of a cgroup.
-	 * WHY_QUEUED: 1 + the CPU that it had to leave, because that went offline.
-	 * WHY_SPUN: who is inferred, no event says it.
+	 * WHY_INTERRUPTED: a softirq. WHY_RECLAIM: of a cgroup. WHY_QUEUED: 1 + the CPU that it had
+	 * to leave, because the CPU went offline. WHY_SPUN: who is inferred, no event says it.
 	 * WHY_WAITED: its stack was not recorded, as short waits are sampled.
 	 */
 	uint32_t soft;
@@ -116,10 +117,10 @@ struct why_node {
 	uint32_t times;
 	/* WHY_QUEUED: another CPU seemed idle, and nothing says that tid may not run there */
 	uint64_t idle_ns;
-	uint64_t barred_ns;	       /* of one where it may not run */
-	uint32_t idle_cpu, barred_cpu; /* those CPUs, or WHY_SEVERAL_CPUS in turn */
+	uint64_t barred_ns;	       /* the same of a CPU where tid may not run */
+	uint32_t idle_cpu, barred_cpu; /* these two CPUs, or WHY_SEVERAL_CPUS in turn */
 	uint32_t softirq; /* WHY_QUEUED behind ksoftirqd: 1 + what that ran longest; 0: unknown */
-	int32_t own_prio; /* WHY_QUEUED: priority of tid then, or one of the two above */
+	int32_t own_prio; /* WHY_QUEUED: priority of tid then, or a WHY_PRIO_ value */
 	uint32_t samples; /* WHY_RAN */
 	struct why_function functions[WHY_FUNCTIONS];
 	/* WHY_WAITED for a device: the last request that ended it; device_ns 0: not known */
@@ -151,7 +152,7 @@ enum why_limit {
 #define WHY_CPUS 1024 /* only the first CPUs are checked for being idle */
 #define WHY_PATH 256  /* bytes, with the NUL; longer paths of cgroups are not kept */
 
-/* The one cgroup of a task that has reached such a limit */
+/* The only cgroup of a task that has reached a given limit */
 struct why_cgroup {
 	char path[WHY_PATH]; /* below /sys/fs/cgroup; "": unknown, or there are several */
 	bool v1;
@@ -215,13 +216,13 @@ int why__ask(struct why *w, const struct why_question *q, struct err *err);
 const struct why_node *why__root(const struct why *w); /* the interval begins at root->first */
 const struct sched_events *why__events(const struct why *w);
 const struct why_question *why__question(const struct why *w); /* tid: as the kernel counts */
-/* May @tid run on @cpu? True if that is unknown. */
+/* May @tid run on @cpu? If unknown, true. */
 bool why__may_run_on(const struct why *w, uint32_t tid, uint32_t cpu);
 /* The number of CPUs on which @tid may run; 0: unknown */
 size_t why__n_cpus_of(const struct why *w, uint32_t tid);
 /* Do kernel functions lack names? Then the answer may be poorer than on the recorded machine. */
 bool why__lacks_kernel_names(const struct why *w);
-/* As in the question; not always printable. */
+/* The system call that the question is about; not always printable. */
 const char *why__call(const struct why *w);
 /* The other end of the connection that wait @n was for; not always printable. NULL: unknown */
 const char *why__peer_of(const struct why *w, const struct why_node *n);
@@ -229,11 +230,17 @@ const char *why__peer_of(const struct why *w, const struct why_node *n);
 bool why__peer_is_local(const char *peer);
 /* The disk with this number; NULL: its name is unknown */
 const struct why_disk *why__disk(const struct why *w, uint32_t dev);
-/* Were no interrupts recorded? Then what tasks computed includes them; false if none computed. */
+/*
+ * Were no interrupts recorded, and does computing time of tasks therefore include them? False if no
+ * task computed.
+ */
 bool why__lacks_interrupts(const struct why *w);
-/* Is it ksoftirqd, the kernel thread for softirqs that became too many? */
+/* Is @tid ksoftirqd, the kernel thread that runs softirqs when there are too many? */
 bool why__is_softirqd(const struct why *w, uint32_t tid);
-/* Does it work for an io_uring? Its sender is then the owner; otherwise who woke the thread. */
+/*
+ * Does @tid work for an io_uring? Then `sender` is the owner of the ring; for other threads it is
+ * who woke them.
+ */
 bool why__is_ring_worker(const struct why *w, uint32_t tid);
 /* The total time of WHY_UNKNOWN, ns. */
 uint64_t why__unknown_ns(const struct why *w);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Finds the task on whose behalf a kernel thread works. The task wakes the thread to give it work,
- * and that is recorded. Workers of io_uring have the task in their name.
+ * and the wake-up is recorded. Workers of io_uring have the tid of the task in their name.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static bool task_begins_with(const struct sched_task *t, const char *name)
 	return !strncmp(t->comm, name, strlen(name));
 }
 
-/* Does it work only for others, who wake it? */
+/* Does the thread work only for others, who wake it? */
 static bool is_worker(const struct sched_task *t)
 {
 	static const char *const workers[] = { "kworker/", "kswapd",   "kcompactd",

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Explains a wait that a completed request ended: which request, and for whom the device worked
- * meanwhile. A device may work on several requests at once, so those issued after this one did not
- * delay it. Of those issued before, from one completion to the next the device is assumed to work
- * for the sender of the request completed then. For the time before the request was sent, the tree
- * shows who delayed it.
+ * meanwhile. A device may work on several requests at once, so requests issued after this one did
+ * not delay it. Requests issued before it did: from one completion to the next, the device is taken
+ * to work for the sender of the request that completes next. For the time before the request was
+ * sent, the tree shows who delayed it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct device_request {
 	uint32_t inserted_by, issued_by;
 	uint32_t in_flight;
 	bool several;  /* of those in flight, events do not tell which is which */
-	bool requeued; /* it went back to the queue: its sender inserted it, or issued it then */
+	bool requeued; /* it was requeued: the sender and the time of the first try are kept */
 	UT_hash_handle hh;
 };
 
@@ -33,13 +33,13 @@ struct device_past {
 	struct why *w;
 	struct why_node *n;
 	struct device_request *requests;
-	/* the one that ended the wait, inserted when it was first sent; issued 0: not seen */
+	/* the request that ended the wait; inserted: when it was first sent; issued 0: not seen */
 	struct device_request own;
 	uint32_t tid, dev;
 	uint32_t first;	 /* event: earlier ones are not looked at */
 	uint32_t end;	 /* event: the completion that ended the wait */
 	bool cut;	 /* there are too many events to look at them all */
-	bool several;	 /* flushes; which was the own one is not known */
+	bool several;	 /* several flushes: it is unknown which of them ended the wait */
 	uint64_t before; /* ns: explained up to here */
 	uint64_t to;
 	size_t depth;
@@ -47,8 +47,8 @@ struct device_past {
 
 /*
  * The completion that woke the task: the last one before @wake on that CPU, in the same interrupt.
- * A request that needs a flush completes right after the flush, and has another completion of its
- * own then: what the device did was the flush.
+ * A request that needs a flush completes right after it, with a completion of its own. The device
+ * worked on the flush, so that counts.
  */
 static uint32_t request_end(struct why *w, uint32_t wake)
 {
@@ -89,7 +89,7 @@ static struct device_request *request_at(struct device_past *d, uint64_t sector)
 	return r;
 }
 
-/* The sender: a kernel worker may have issued what another task inserted. */
+/* The sender is who inserted the request: a kernel worker may have issued it. */
 static uint32_t request_sender(const struct device_request *r)
 {
 	return r->inserted ? r->inserted_by : r->issued_by;
@@ -119,7 +119,7 @@ static enum why_missing missing_request(const struct device_past *d)
 		      : why__limit_or(d->w, d->several ? MISSING_FLUSH : MISSING_REQUEST);
 }
 
-/* The request that ended the wait was not sent before @to. */
+/* Explain the time until @to, when the request that ended the wait was sent. */
 static int explain_held(struct device_past *d, uint64_t from, uint64_t to)
 {
 	struct why *w = d->w;
@@ -140,7 +140,7 @@ static int explain_held(struct device_past *d, uint64_t from, uint64_t to)
 	return why__add_unknown(w, d->n, d->tid, MISSING_HELD, from, to);
 }
 
-/* The request that the device completed next was sent at @to. */
+/* Explain the time until @to, when the request that the device completed next was sent. */
 static int explain_before(struct device_past *d, uint64_t from, uint64_t to)
 {
 	uint64_t sent = d->own.inserted > from ? d->own.inserted : from;
@@ -148,11 +148,11 @@ static int explain_before(struct device_past *d, uint64_t from, uint64_t to)
 	sent = sent < to ? sent : to;
 	if (sent > from && explain_held(d, from, sent))
 		return -ENOMEM;
-	/* then it was in the queue, or with the device */
+	/* then our own request was in the queue, or with the device */
 	return why__add_unknown(d->w, d->n, d->tid, MISSING_HELD, sent, to);
 }
 
-/* Request @r was completed at @time, the one before it at d->before. */
+/* Explain the time from d->before, the previous completion, to @time, when request @r completed. */
 static int explain_served(struct device_past *d, const struct device_request *r, uint64_t time)
 {
 	const struct why_key key = { .parent = d->n,
@@ -167,7 +167,7 @@ static int explain_served(struct device_past *d, const struct device_request *r,
 	/* the interval ends before its own request was issued */
 	if (r->issued > time && r->issued == d->own.issued)
 		return explain_before(d, begin, time);
-	/* a look that failed may have been for the task on whose behalf the sender works */
+	/* if a search was cut off, it may have been the search for whom the sender works */
 	if (!r->issued || r->issued > time || why__limit_or(d->w, MISSING_NOTHING))
 		return why__add_unknown(d->w, d->n, d->tid, missing_request(d), begin, time);
 	if (sent > begin && sent - begin >= WHY_LONG_NS) {
@@ -261,7 +261,7 @@ static bool is_of_request(const struct sched_event *e, uint32_t dev)
 static void find_own_request(struct device_past *d, uint64_t from)
 {
 	const struct sched_event *v = d->w->events.v;
-	bool again = false;    /* it was issued before, too */
+	bool again = false;    /* the request was issued before, too */
 	bool inserted = false; /* an earlier one at this sector was merged into another request */
 
 	for (uint32_t i = d->end; i-- > d->first && why__may_look(d->w);) {
@@ -304,7 +304,7 @@ static void requests_free(struct device_past *d)
 	}
 }
 
-/* Note the time of the last request in the queue, and on the device. */
+/* Note for how long the last request was in the queue, and on the device. */
 static void note_request(struct device_past *d, const struct sched_event *end)
 {
 	const struct device_request *r = request_at(d, end->value);

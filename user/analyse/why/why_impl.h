@@ -23,8 +23,8 @@ struct why {
 	struct why_timer timers[WHY_TIMERS];
 	size_t n_timers;
 	uint32_t looks, looks_max; /* events looked at in this round, see why__may_look() */
-	bool looks_cut;		   /* it needed more than that */
-	bool stacks_cut;	   /* so did the first round: stacks may not have been read */
+	bool looks_cut;		   /* more events than that were needed */
+	bool stacks_cut;	   /* the same in the first round: stacks may not have been read */
 	struct sched_events events;
 	struct sched_timeline timeline;
 	struct stack_notes notes;
@@ -49,7 +49,7 @@ int why__add_unknown(struct why *w, struct why_node *parent, uint32_t tid, enum 
 
 /* May one more event be looked at? Bounds the time for a question, whatever is recorded. */
 bool why__may_look(struct why *w);
-/* What is missing after a look for it: MISSING_LIMIT if the look was ended, otherwise @missing */
+/* What is missing after a search: MISSING_LIMIT if the search was cut off, otherwise @missing */
 enum why_missing why__limit_or(const struct why *w, enum why_missing missing);
 /* Explain below @parent what @tid did from @from to @to. 0 or -ENOMEM. */
 int why__explain_task(struct why *w, struct why_node *parent, uint32_t tid, uint64_t from,
@@ -65,11 +65,11 @@ int why_running__explain(struct why *w, struct why_node *parent, uint32_t tid,
 			 uint64_t to);
 
 /* ---- why_irq.c ---- */
-/* The time of interrupts on a CPU; NULL: none was recorded */
+/* The time of interrupts on a CPU, ns; 0 if @c is NULL. */
 uint64_t why_irq__ns(const struct cpu_line *c, uint64_t from, uint64_t to);
 /*
- * Add each interrupt on @c, with parent, tid and cpu of @in; with @but_softirqs only IRQs. *ret is
- * their time, ns. 0 or -ENOMEM.
+ * Add each interrupt on @c, with parent, tid and cpu of @in. @but_softirqs: leave out softirqs.
+ * *ret is the sum of the times added, ns. 0 or -ENOMEM.
  */
 int why_irq__explain(struct why *w, const struct why_key *in, const struct cpu_line *c,
 		     bool but_softirqs, uint64_t from, uint64_t to, uint64_t *ret);
@@ -84,8 +84,8 @@ int why_device__explain(struct why *w, struct why_node *n, uint32_t tid, uint32_
 
 /* ---- why_behalf.c ---- */
 /*
- * For whom does @tid work that runs at @time, if it is a thread of the kernel that others give
- * work? The tid; 0: it is none, or that was not recorded.
+ * For whom does @tid, which runs at @time, work, if it is a kernel thread that does work of others?
+ * Returns the tid of that task; 0: it is no such thread, or that was not recorded.
  */
 uint32_t why_behalf__of(struct why *w, uint32_t tid, uint64_t time);
 /* If @tid is ksoftirqd: 1 + the softirq that it ran for the longest time; 0: unknown */

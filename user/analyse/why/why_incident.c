@@ -100,9 +100,12 @@ static uint32_t owner_of(const json_t *trigger)
 	return json_is_true(json_object_get(trigger, "pending")) && tid <= INT32_MAX ? tid : 0;
 }
 
-#define LIST_MOST 256 /* bytes; a list of so many may have been cut */
+#define LIST_MOST 256 /* bytes; a list of this length may have been cut off */
 
-/* @list: of CPUs, such as "0-3,7"; NULL: unknown, as one with CPUs from WHY_CPUS on */
+/*
+ * Set q->cpus. @list: CPUs, such as "0-3,7"; NULL: unknown. A list with a CPU of WHY_CPUS or above
+ * counts as unknown.
+ */
 static void cpus_of_state(const char *list, struct why_question *q)
 {
 	int *v = NULL;
@@ -143,7 +146,7 @@ static bool limit_is_hit(const json_t *level, enum why_limit l)
 	return limited && hit;
 }
 
-/* Only version 2 has these: memory.events, and "rbps=" in io.max. */
+/* Is the level of cgroup version 1? Only version 2 has memory.events, and "rbps=" in io.max. */
 static bool level_is_v1(const json_t *level, enum why_limit l)
 {
 	const char *io = json_string_value(json_array_get(json_object_get(level, "max"), 0));
@@ -154,7 +157,7 @@ static bool level_is_v1(const json_t *level, enum why_limit l)
 				     : !io || !strchr(io, '=');
 }
 
-/* The cgroup of the subject that has reached limit @l. If several have, none is named. */
+/* Find the cgroup of the subject that has reached limit @l. If several have, none is named. */
 static void limit_of_trigger(const json_t *state, enum why_limit l, struct why_cgroup *ret)
 {
 	const json_t *level, *hit = NULL;
@@ -174,7 +177,7 @@ static void limit_of_trigger(const json_t *state, enum why_limit l, struct why_c
 	snprintf(ret->path, sizeof(ret->path), "%s%s", ret->v1 ? limit_rows[l].v1 : "", path);
 }
 
-/* The peer of the call that fired. Of a share of time, the calls are many. */
+/* Find the peer of the call that fired. A share of time has no peer: it sums up many calls. */
 static void peer_of_trigger(const json_t *trigger, struct why_question *q)
 {
 	const json_t *args = json_object_get(trigger, "args");
@@ -240,7 +243,7 @@ static void disks_of_vitals(json_t *disks, struct why_question *q)
 
 #define WEIGHT_MOST 262144 /* cpu.shares; cpu.weight has 10000 */
 
-/* The least weight of its cgroup and those above it. Version 1 calls it shares. */
+/* Find the least weight of the subject's cgroup and those above it. Version 1 calls it shares. */
 static void weight_of_state(const json_t *state, struct why_question *q)
 {
 	const json_t *level;
@@ -258,7 +261,7 @@ static void weight_of_state(const json_t *state, struct why_question *q)
 	}
 }
 
-/* What the recorder read about the culprit of its own verdict */
+/* Take what the recorder read about the culprit of its own verdict. */
 static void culprit_of_manifest(const json_t *manifest, struct why_question *q)
 {
 	const json_t *o = json_object_get(json_object_get(manifest, "why"), "culprit");

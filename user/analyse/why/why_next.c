@@ -17,7 +17,7 @@ struct next_row {
 };
 
 #define SAMPLES_LINE "record -e cpu-clock -F 99 -g"
-/* The dump has samples, and the interval fell between two of them */
+/* For a dump with samples, where the interval fell between two of them */
 #define MORE_SAMPLES                                                                               \
 	"for the functions that {culprit} runs: a higher -F, no sample fell into this time"
 

@@ -5,7 +5,10 @@
 
 #include "analyse/why/why_verdict.h"
 
-/* Append it to @b, which is empty: one printable line. @v is whole but for that. 0 or -ENOMEM. */
+/*
+ * Append what to look at to the empty @b: one printable line. @v is complete except for its `next`.
+ * 0 or -ENOMEM.
+ */
 int why_next__add(struct buf *b, const struct why *w, const struct why_verdict *v);
 
 #endif

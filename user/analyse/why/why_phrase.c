@@ -129,7 +129,7 @@ static int add_idle(struct buf *b, const struct why *w, const struct why_node *n
 				   : buf__add_str(b, "it may not run there"));
 }
 
-/* Whom kernel thread @tid works for, or who woke it: it may do the work of others, too. */
+/* Say for whom kernel thread @tid works, or who woke it: it may also work for others. */
 static int add_behalf(struct buf *b, const struct why *w, const struct why_key *k, uint32_t tid)
 {
 	char name[VERDICT_NAME];
@@ -180,7 +180,7 @@ static int add_ran(struct buf *b, const struct why *w, const struct why_node *n)
 		       ?: add_behalf(b, w, &n->key, n->key.tid);
 }
 
-/* By a signal, or by its tracer */
+/* Say that the task was stopped: by a signal, or by its tracer. */
 static int add_stopped(struct buf *b, const struct why *w, const struct why_key *k)
 {
 	char name[VERDICT_NAME];
@@ -280,7 +280,7 @@ static int add_served(struct buf *b, const struct why *w, const struct why_node 
 		       ?: add_behalf(b, w, k, k->who);
 }
 
-/* " /system.slice/x": the cgroup that has reached limit @l. Nothing where that is unknown. */
+/* Append " /system.slice/x", the cgroup that has reached limit @l, if it is known. */
 static int add_limited(struct buf *b, const struct why *w, uint32_t tid, enum why_limit l)
 {
 	const struct why_question *q = why__question(w);
@@ -318,13 +318,19 @@ static int add_reclaim(struct buf *b, const struct why *w, const struct why_key 
 		       ?: buf__add_str(b, " was at its limit (memory.max, memory.high)");
 }
 
-/* The kernel knows who took a file lock; a child may hold it now. */
+/*
+ * How to say that a task held the lock. The kernel knows who took a file lock; a child may hold it
+ * now.
+ */
 static const char *held_before(const struct why_key *k)
 {
 	return k->number == LOCK_FLOCK ? "took" : "held when the wait began";
 }
 
-/* The owner of the lock when the wait began. Of readers the kernel keeps only the last one. */
+/*
+ * Name the owner of the lock when the wait began. Of several readers, the kernel keeps only the
+ * last.
+ */
 static int add_owner(struct buf *b, const struct why *w, const struct why_key *k)
 {
 	char name[VERDICT_NAME];
@@ -339,7 +345,7 @@ static int add_owner(struct buf *b, const struct why *w, const struct why_key *k
 	return buf__printf(b, ", which %s %s", name, held_before(k));
 }
 
-/* Data came from the network; @peer: NULL: from where is unknown */
+/* Say that data came from the network, from @peer; NULL: unknown. */
 static int add_peer(struct buf *b, const char *peer)
 {
 	char name[WHY_PEER];
@@ -355,7 +361,9 @@ static int add_peer(struct buf *b, const char *peer)
 						      "unless that is an address of it");
 }
 
-/* The kernel makes a task sleep if one of its cgroups has too much memory: which is not known. */
+/*
+ * The kernel makes a task sleep if one of its cgroups has too much memory; it is unknown which one.
+ */
 static int add_over_high(struct buf *b, const struct why_key *k)
 {
 	return buf__add_str(b, "was slowed down by the kernel")

@@ -12,8 +12,8 @@ int why_phrase__add_function(struct buf *b, const struct why_function *f);
 /* For a WHY_QUEUED: append which CPU it left because that went offline, if any. 0 or -ENOMEM. */
 int why_phrase__add_left(struct buf *b, const struct why_node *n);
 /*
- * WHY_SPUN: is its inferred owner no proof? A task spins for a mutex or semaphore only while the
- * task that owns it runs. A spinlock may be an interrupt's, on an idle CPU.
+ * For a WHY_SPUN: may its inferred owner be wrong? A task spins for a mutex or semaphore only while
+ * the task that owns it runs. A spinlock may be an interrupt's, on an idle CPU.
  */
 bool why_phrase__owner_is_doubtful(const struct why_key *k);
 /*

@@ -15,7 +15,7 @@
 
 enum quota_sign {
 	QUOTA_NO_SIGN,
-	QUOTA_MAYBE, /* or it was preempted on its return to user space */
+	QUOTA_MAYBE, /* a quota, or the task was preempted on its return to user space */
 	QUOTA_USED_UP,
 };
 
@@ -69,9 +69,9 @@ static enum quota_refill refill_of(struct why *w, uint32_t event)
 }
 
 /*
- * A task may have been throttled at the start of @s: when may it have got quota again, and when did
- * it at the latest? These are the first and the last time within @s that the kernel refilled the
- * quota of any cgroup, set for REFILL_SEEN only.
+ * A task may have been throttled at the start of @s. Find the first and the last time within @s
+ * that the kernel refilled the quota of any cgroup: between them, the task got quota again. Both
+ * are set for REFILL_SEEN only.
  */
 static enum quota_refill why_quota__refill(struct why *w, const struct task_span *s,
 					   uint64_t *ret_first, uint64_t *ret_last)
@@ -151,8 +151,8 @@ static void note_idle(uint64_t *to_ns, uint32_t *to_cpu, uint64_t ns, uint32_t c
 }
 
 /*
- * Add to @n the time of the CPU that was idle for most of it: of those on which @tid may run, and
- * of all others. CPU @but does not count.
+ * Find the CPU that idled longest, among those on which @tid may run and among all others, and add
+ * the idle time of the two to @n. CPU @but does not count.
  */
 static void idle_elsewhere(struct why *w, struct why_node *n, uint32_t tid, uint32_t but,
 			   uint64_t from, uint64_t to)
@@ -252,7 +252,10 @@ static int explain_on_cpu(struct why *w, struct why_node *parent, uint32_t tid,
 	return at < to ? why__add_unknown(w, parent, tid, MISSING_CPU, at, to) : 0;
 }
 
-/* The CPU whose queue it waits in first. Without queue events: the CPU that it ran on next. */
+/*
+ * The CPU whose queue the task waits in first. Without events of queues: the CPU that it ran on
+ * next.
+ */
 static uint32_t first_queue(const struct why *w, uint32_t tid, const struct task_span *s)
 {
 	const struct task_line *l = sched_timeline__task(&w->timeline, tid);
@@ -305,7 +308,10 @@ static struct queue_walk queue_walk_begin(struct why *w, uint32_t tid, const str
 				    .i = sched_events__at(&w->events, s->from) };
 }
 
-/* The next queue, k->place, and the time in it. False: there is none, or a look was ended. */
+/*
+ * Go to the next queue, k->place, and the time in it. False: there is none, or the search was cut
+ * off.
+ */
 static bool queue_walk_next(struct why *w, uint32_t tid, struct queue_walk *k)
 {
 	const struct sched_events *e = &w->events;
@@ -346,7 +352,7 @@ static uint64_t idle_beside(struct why *w, uint32_t tid, const struct task_span 
 	return ns;
 }
 
-/* Was it kept off a CPU that idled? A quota may do that to a normal task. */
+/* Was the task kept off a CPU that idled? A quota may do that to a normal task. */
 static bool is_kept_off_idle_cpu(struct why *w, uint32_t tid, const struct task_span *s)
 {
 	const struct sched_task *t = sched_events__task(&w->events, tid);
@@ -391,10 +397,10 @@ static int explain_refilled(struct why *w, struct why_node *parent, uint32_t tid
 }
 
 /*
- * It was kept off a CPU that idled. That was no quota if none was refilled meanwhile. Otherwise it
- * was one if the task has a quota, and no longer waited beside an idle CPU once a quota was
- * refilled: without a quota that may be a coincidence. That its
- * cgroup has used up a quota at some time is no proof: a virtual CPU may also wake up late.
+ * The task was kept off a CPU that idled. If no quota was refilled meanwhile, it was not a quota.
+ * It was one if the task has a quota, and did not wait beside an idle CPU after the last refill. If
+ * it is unknown whether the task has a quota, that may be a coincidence. That its cgroup has used
+ * up a quota at some time is no proof: a virtual CPU may also wake up late.
  */
 static int explain_kept_off(struct why *w, struct why_node *parent, uint32_t tid,
 			    const struct task_span *s, uint64_t from, uint64_t to)
@@ -442,13 +448,13 @@ static int explain_runnable(struct why *w, struct why_node *parent, uint32_t tid
 	enum quota_sign sign = why_quota__sign(w, s);
 	uint64_t first, last;
 
-	if (w->collecting) /* resolve the names of timers: its stack may require them */
+	if (w->collecting) /* resolve the names of timers: the stack of the task may require them */
 		why_quota__refill(w, s, &first, &last);
 	if (sign != QUOTA_NO_SIGN)
 		return explain_quota(w, parent, tid, s, sign, from, to);
 	if (is_kept_off_idle_cpu(w, tid, s))
 		return explain_kept_off(w, parent, tid, s, from, to);
-	/* before 6.18 no stack shows it */
+	/* before 6.18 no stack shows that a quota is used up */
 	if (why_quota__of(w, tid) == WHY_QUOTA_HIDDEN && s->to - s->from >= WHY_LONG_NS &&
 	    why_quota__refill(w, s, &first, &last) != REFILL_NONE)
 		return why__add_unknown(w, parent, tid, why__limit_or(w, MISSING_QUOTA), from, to);
@@ -456,8 +462,8 @@ static int explain_runnable(struct why *w, struct why_node *parent, uint32_t tid
 }
 
 /*
- * No event tells when @s ended. Returns the time until which it surely lasted: the task was then
- * seen on a CPU, and came there after the previous task had left.
+ * No event tells when @s ended. Returns the time until which it certainly lasted: the task was seen
+ * on a CPU later, and got there only after the previous task had left.
  */
 static uint64_t runnable_until(const struct why *w, uint32_t tid, const struct task_span *s)
 {

@@ -10,7 +10,7 @@
 #include "common/array.h"
 
 #define SPIN_RUNS    1000 /* further runs of a CPU are not looked at */
-#define SPIN_PERCENT 90 /* an owner must run for so much of the time; events show its start late */
+#define SPIN_PERCENT 90 /* least share that an owner runs; events show its start late */
 
 static bool is_text(const char *a, const char *b)
 {
@@ -59,7 +59,9 @@ static void count_samples(struct why *w, struct why_node *n, const struct task_l
 
 /* ---- locks of the kernel: a waiter spins while the owner runs */
 
-/* Number of samples that spin, out of *ret_n; *ret_note is the note of one of them. */
+/*
+ * Number of samples in which the task spins, out of *ret_n; *ret_note is the note of one of them.
+ */
 static size_t spinning_samples(struct why *w, const struct task_line *l, uint64_t from, uint64_t to,
 			       size_t *ret_n, const struct stack_note **ret_note)
 {
@@ -126,7 +128,7 @@ static uint32_t spin_owner(struct why *w, uint32_t cpu, uint64_t from, uint64_t 
 	return why__limit_or(w, MISSING_NOTHING) ? 0 : owner;
 }
 
-/* Add the times that it spun, as recorded, at most @most ns; *ret is the sum. */
+/* Add the recorded times in which the task spun, at most @most ns; *ret is the sum. */
 static int explain_spins(struct why *w, struct why_node *parent, uint32_t tid,
 			 const struct task_line *l, const struct task_span *s, uint64_t from,
 			 uint64_t to, uint64_t most, uint64_t *ret)
@@ -161,7 +163,7 @@ static int explain_spins(struct why *w, struct why_node *parent, uint32_t tid,
 	return 0;
 }
 
-/* The share of @ns that it spun, by samples; *ret is that time. */
+/* Add the part of @ns in which the task spun, estimated from samples; *ret is that time. */
 static int explain_spinning(struct why *w, struct why_node *parent, uint32_t tid,
 			    const struct task_line *l, const struct task_span *s, uint64_t from,
 			    uint64_t to, uint64_t ns, uint64_t *ret)

@@ -99,7 +99,10 @@ static int add_tree(struct tree_text *t, unsigned percent)
 	return add_children(t, root, 0);
 }
 
-/* As many nodes as fit. If even those with 100 % of the time do not, only the first of them. */
+/*
+ * Add as many nodes as fit. If even the nodes with 100 % of the time do not fit, only the first
+ * one.
+ */
 static int add_fitting(struct tree_text *t, size_t room)
 {
 	size_t begin = t->b->len;
@@ -185,7 +188,7 @@ int why_text__answer(struct buf *b, const struct why *w, const struct why_verdic
 	if (!screen)
 		return add_tree(&t, 0) ?: add_interrupts_note(b, w);
 	t.columns = screen->columns;
-	/* the verdict, the line on smaller ones, and a prompt */
+	/* the verdict, the line on smaller nodes, and a prompt */
 	taken = wrapped_lines(v->text.len, t.columns) + 2;
 	taken += call_len ? wrapped_lines(call_len, t.columns) : 0;
 	taken += who_len ? wrapped_lines(who_len, t.columns) : 0;

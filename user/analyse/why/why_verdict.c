@@ -12,8 +12,8 @@
 #define LARGER_RING  "a larger ring would hold it, such as ring = {ring} in the session"
 
 /*
- * @record: what would have recorded it; @beyond instead, if the events of @kind were recorded.
- * {ring} is replaced, see why_missing__add_record().
+ * @record: what would have recorded the missing events; if events of @kind were recorded, @beyond
+ * counts instead. {ring} is replaced, see why_missing__add_record().
  */
 static const struct {
 	const char *word, *reason, *record;
@@ -145,7 +145,7 @@ struct queue_sum {
 	uint64_t ns; /* total */
 	size_t tasks;
 	bool several_cpus;
-	/* those with one name that took the most of it */
+	/* the tasks of one name that together took most of the time */
 	const struct why_node *most; /* the largest of them */
 	uint64_t alike_ns;
 	bool several_alike;
@@ -173,7 +173,7 @@ static struct queue_sum name_sum(const struct why *w, const struct why_node *mos
 	return q;
 }
 
-#define QUEUE_NAMES 32 /* of the largest tasks, that are compared */
+#define QUEUE_NAMES 32 /* of the largest tasks, only these are compared */
 
 static int compare_queued(const void *a, const void *b)
 {
@@ -182,7 +182,7 @@ static int compare_queued(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* The number of tasks: one may have several nodes, of different CPUs. 0: out of memory */
+/* The number of tasks: one task may have several nodes, one per CPU. 0: out of memory */
 static size_t n_queued_before(const struct why_node *n, size_t nodes)
 {
 	uint32_t *tids = calloc(nodes, sizeof(*tids));
@@ -448,8 +448,8 @@ static int follow_longest(struct why_verdict *v, const struct why *w, const stru
 #define STOLEN_SHARE 20
 
 /*
- * Tell what a hypervisor took if that is a STOLEN_SHARE of the CPU time, or of the time asked
- * about: it may have taken it from the CPU of a single task.
+ * Tell what a hypervisor took, if it is at least 1/STOLEN_SHARE of the CPU time or of the interval:
+ * all of it may be missing on the CPU of a single task.
  */
 static int add_stolen(struct buf *b, const struct why_question *q, uint64_t of_ns,
 		      why_duration_fn duration)

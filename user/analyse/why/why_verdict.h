@@ -57,7 +57,10 @@ void why_verdict__free(struct why_verdict *v);
 const char *why_cause__word(enum why_cause c);
 /* Append the reason, and what would have recorded it. 0 or -ENOMEM. */
 int why_missing__add(struct buf *b, const struct why *w, enum why_missing m);
-/* Append the latter alone: "record -e sched:sched_waking -g of all tasks (-a)". 0 or -ENOMEM. */
+/*
+ * Append only what would have recorded it: "record -e sched:sched_waking -g of all tasks (-a)". 0
+ * or -ENOMEM.
+ */
 int why_missing__add_record(struct buf *b, const struct why *w, enum why_missing m);
 const char *why_missing__word(enum why_missing m);
 
