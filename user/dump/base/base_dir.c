@@ -145,7 +145,7 @@ static int lock_base(struct base_dir *b, struct err *err)
 		if (errno != EAGAIN && errno != EACCES)
 			return err_set(err, -errno, "cannot lock %s/lock: %s", b->path,
 				       strerror(errno));
-		b->created = false; /* another daemon was faster with the lock and owns it now */
+		b->created = false; /* another daemon got the lock first, and owns the base now */
 		return err_set(err, -EBUSY, "another frbpf (pid %d) owns %s", read_pid(b->lock_fd),
 			       b->path);
 	}
@@ -215,7 +215,7 @@ static void clean_session(int fd, const char *name, void *arg)
 	close(dir);
 }
 
-/* The last component is the base itself, not a parent. */
+/* Strip slashes at the end: the last component is the base itself, not a parent. */
 static void strip_slashes(char *path)
 {
 	size_t n = strlen(path);

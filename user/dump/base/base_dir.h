@@ -60,9 +60,9 @@ int base_dir__create(struct base_dir *b, const char *path, struct err *err);
 int base_dir__open_session(const struct base_dir *b, const char *name, struct err *err);
 
 /*
- * Make directory @name of the base again, if the one that @fd has open was removed or replaced. @fd
- * then refers to the new one. 1: it was made; 0: it was not; or negative errno with a message in
- * @err.
+ * Make directory @name of the base again, if the directory that @fd has open was removed or
+ * replaced. Then @fd refers to the new directory. 1: it was made; 0: it was not needed; or negative
+ * errno with a message in @err.
  */
 int base_dir__renew(const struct base_dir *b, const char *name, int fd, struct err *err);
 
@@ -92,8 +92,8 @@ int base_dir__promote_draft(const struct base_dir *b, const char *name, const ch
 			    size_t len);
 
 /*
- * Lock held while a manifest is read and rewritten, and while one is removed, so that a removed
- * manifest is not written again. One lock for all bases: a process has only one.
+ * Take the lock that is held while a manifest is read and rewritten, and while one is removed, so
+ * that a removed manifest is not written again. One lock for all bases: a process has only one.
  */
 void base_dir__lock_manifests(void);
 void base_dir__unlock_manifests(void);
@@ -107,14 +107,17 @@ bool base_dir__has_manifest(const struct base_dir *b, const char *name);
 int base_dir__write_manifest(const struct base_dir *b, const char *name, const char *text,
 			     size_t len, struct err *err);
 
-/* Write BASE/@name in the same way, and replace it. 0 or negative errno with a message in @err. */
+/* Write or replace BASE/@name in the same way. 0 or negative errno with a message in @err. */
 int base_dir__write_file(const struct base_dir *b, const char *name, const char *text, size_t len,
 			 struct err *err);
 
 /* Call @fn for every entry of the directory @fd, also "." and "..". */
 void base_dir__each_entry(int fd, void (*fn)(int fd, const char *name, void *arg), void *arg);
 
-/* Unlock and close. @undo: remove what opening has made, and our directories if they are empty. */
+/*
+ * Unlock and close. @undo: remove what base_dir__open() has made, and our directories if they are
+ * empty.
+ */
 void base_dir__close(struct base_dir *b, bool undo);
 
 #endif

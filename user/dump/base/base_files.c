@@ -11,7 +11,7 @@
 #include "common/err.h"
 #include "dump/base/base_dir.h"
 
-/* The files of incidents in the base: their names, drafts and manifests. */
+/* Files of incidents in the base: their names, drafts and manifests. */
 
 struct name_search {
 	const char *name;

@@ -41,7 +41,7 @@ int disk_room__promise(struct disk_room *room, int fd, uint64_t min_free, uint64
 	bool fits;
 
 	pthread_mutex_lock(&room->lock);
-	if (fstatvfs(fd, &fs)) /* then ignore the limit */
+	if (fstatvfs(fd, &fs)) /* the free space is unknown: ignore the limit */
 		min_free = left = 0;
 	else
 		left = disk_room__left(room, (uint64_t)fs.f_bavail * fs.f_frsize);

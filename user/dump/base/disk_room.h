@@ -21,8 +21,8 @@ struct disk_room { /* of one file system */
 void disk_room__init(struct disk_room *room);
 /*
  * Promise @bytes to a file in the directory @fd. @min_free bytes must stay free (0: no limit). 0:
- * call disk_room__release() when it is written. -ENOSPC, with the sum in @err: there is no room for
- * it beside the other files.
+ * call disk_room__release() when it is written. -ENOSPC, with the numbers in @err: there is no room
+ * for it beside the other files.
  */
 int disk_room__promise(struct disk_room *room, int fd, uint64_t min_free, uint64_t bytes,
 		       struct err *err);

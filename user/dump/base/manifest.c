@@ -24,7 +24,8 @@ static json_t *json_u64(uint64_t v)
 }
 
 /*
- * @monotonic as a time of the wall clock, by the offset at the freeze; later suspends are excluded.
+ * @monotonic as a time of the wall clock, by the offset at the freeze: suspends after it do not
+ * count.
  */
 static json_t *json_time(const struct incident *inc, uint64_t monotonic)
 {

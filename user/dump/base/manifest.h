@@ -67,8 +67,8 @@ int manifest__set_kernel_symbols(const struct base_dir *base, const char *name, 
 				 struct err *err);
 
 /*
- * Set in the manifest of incident @name what of its rule @rule was suppressed until the rule fired
- * again, or until now. Replaces an earlier entry of that rule; later writes of the manifest keep
+ * Set in the manifest of incident @name which matches of @rule were suppressed until the rule fired
+ * again, or until now. Replaces an earlier entry of that rule. Later writes of the manifest keep
  * it. @realtime_offset: CLOCK_REALTIME - CLOCK_MONOTONIC, ns. Errors as above.
  */
 int manifest__suppressed(const struct base_dir *base, const char *name, const char *rule,
@@ -76,8 +76,8 @@ int manifest__suppressed(const struct base_dir *base, const char *name, const ch
 			 struct err *err);
 
 /*
- * Set in the manifest of incident @name how the pending event ended by which task @tid fired @rule.
- * Later writes of the manifest keep it. @realtime_offset and errors as above.
+ * Set in the manifest of incident @name the end of the pending event by which task @tid fired
+ * @rule. Later writes of the manifest keep it. @realtime_offset and errors as above.
  */
 int manifest__ended(const struct base_dir *base, const char *name, const char *rule, pid_t tid,
 		    const struct frbpf_ended *e, uint64_t realtime_offset, struct err *err);

@@ -93,7 +93,7 @@ static json_t *make_found_incident(const struct base_scan *s, const struct base_
 			 inc->name, "names", "partial", "triggers", triggers, "merged");
 }
 
-/* Make a manifest for files that have no markers either. */
+/* Make a manifest for files without a usable draft and without markers. */
 static json_t *make_stranger(const struct base_incident *inc)
 {
 	return json_pack("{s:i, s:s, s:[{s:n, s:s, s:s}], s:[]}", "schema", MANIFEST_SCHEMA,

@@ -16,7 +16,7 @@ struct recovery_report {
 };
 
 /*
- * Finish each incident that has files but no manifest. Remove the rest of those that were being
+ * Finish each incident that has files but no manifest. Remove the rest of incidents that were being
  * removed or had no file yet. Function names that were being looked up stay "partial". A manifest
  * made here has "recovered": true. 0, or the error of reading the base.
  */

@@ -27,11 +27,14 @@ struct kept {
 	uint64_t time;		    /* ns of the base's clock */
 	const char *rule, *subject; /* without a rule: the reason */
 	enum rank rank;
-	bool over_quota; /* each of its sessions has enough newer ones */
+	bool over_quota; /* each of its sessions has enough newer incidents */
 	const char *why; /* reason of removal; NULL: it stays */
 };
 
-/* @now is CLOCK_REALTIME, which gives the age of a manifest without a time of the base's clock. */
+/*
+ * Read the manifest of an incident. @now is CLOCK_REALTIME: it gives the age of a manifest without
+ * a time of the base's clock.
+ */
 static void read_kept(const struct base_scan *s, uint64_t now, struct kept *k)
 {
 	json_t *m = manifest__load(s->b, k->inc->name);
@@ -101,7 +104,9 @@ static size_t find_session_quota(const struct retention_limits *l, const char *s
 	return i;
 }
 
-/* Count an incident without a rule for its sessions. True: each of them has enough newer ones. */
+/*
+ * Count an incident without a rule for its sessions. True: each of them has enough newer incidents.
+ */
 static bool count_sessions(const struct kept *k, const struct retention_limits *l, uint32_t *newer)
 {
 	const json_t *sessions = json_object_get(k->manifest, "sessions"), *s;
@@ -197,8 +202,8 @@ static void choose_incidents(struct kept *v, size_t n, const struct retention_li
 			     uint64_t bytes, uint64_t base_now)
 {
 	/*
-	 * an incident that cannot be removed yet counts as removed, so that no newer one goes
-	 * instead
+	 * an incident that cannot be removed yet counts as removed, so that no newer incident is
+	 * removed instead
 	 */
 	uint64_t incidents = n;
 
@@ -222,8 +227,8 @@ static void choose_incidents(struct kept *v, size_t n, const struct retention_li
 }
 
 /*
- * Log removals before they happen. If we are killed in between, the incident still exists and is
- * listed as existing.
+ * Log removals before they happen. If we are killed in between, the incident still exists, and is
+ * listed as such.
  */
 static int log_removals(const struct base_dir *b, const struct kept *v, size_t n)
 {

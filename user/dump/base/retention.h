@@ -17,9 +17,9 @@
 #define RETENTION_QUOTAS_MAX INCIDENT_SESSIONS_MAX
 
 /*
- * The last @max incidents by hand with this reason stay; or, with @of_session, the last @max
- * incidents without a rule that have a dump of the session of this name. As an incident is removed
- * as a whole, it stays as long as any of its sessions keeps it.
+ * Keep the last @max incidents that were requested by hand with this reason. With @of_session: keep
+ * the last @max incidents without a rule that have a dump of the session of this name. As an
+ * incident is removed as a whole, it stays as long as any of its sessions keeps it.
  */
 struct retention_quota {
 	char reason[INCIDENT_REASON_MAX];

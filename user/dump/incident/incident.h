@@ -74,12 +74,13 @@ struct incident_trigger {
  */
 uint64_t incident_trigger__began(const struct incident_trigger *it);
 
-/* Get part @i of it as a separate trigger. False: it has no such part. */
+/* Get part @i of @it as a separate trigger. False: it has no such part. */
 bool incident_trigger__part(const struct incident_trigger *it, size_t i,
 			    struct incident_trigger *ret);
 
 /*
- * Note that a record at @time, ns, contradicts it; the earliest counts. The caller holds name_lock.
+ * Note that a record at @time, ns, contradicts @it; the earliest such time is kept. The caller
+ * holds name_lock.
  */
 void incident_trigger__contradict(struct incident_trigger *it, uint64_t time);
 
@@ -112,7 +113,7 @@ struct dump_result {
 	char error_text[256];
 	char file[64]; /* name in the session's directory */
 	uint64_t bytes, records, skipped;
-	uint64_t start, end;  /* ns: the window; the part of the wanted one that the rings cover */
+	uint64_t start, end;  /* ns: the window: what the rings cover of the wanted one */
 	uint64_t asked;	      /* ns: the beginning that was asked for, see incident__asked() */
 	uint64_t complete;    /* ns: every ring is complete from here on; may be after the end */
 	bool short_window;    /* asked is before complete */
@@ -126,7 +127,7 @@ struct dump_result {
 	bool all_switches;	  /* the session records every switch of every task */
 };
 
-/* Were records lost that belong to its window after @from, ns? */
+/* Were records of the window of @res lost after @from, ns? */
 bool dump_result__has_losses(const struct dump_result *res, uint64_t from);
 
 struct stack_frame;
@@ -155,7 +156,7 @@ struct incident {
 	size_t n_stacks;
 	/*
 	 * States of the subjects of the first triggers: see task_state.h. `more_states` has what
-	 * may hang. Each is set once, atomically; NULL: unknown. Owned
+	 * may hang when it is read. Each is set once, atomically; NULL: unknown. Owned
 	 */
 	struct json_t *states[INCIDENT_STATES_MAX], *more_states[INCIDENT_STATES_MAX];
 	struct json_t *vitals; /* of the machine; NULL: unknown. Owned; used by the collector */
@@ -163,7 +164,7 @@ struct incident {
 	bool stated;	       /* a state came after the manifest was written */
 	struct incident_trigger merged[INCIDENT_MERGED_MAX];
 	size_t n_merged;
-	uint64_t more_merged; /* more of them, only counted */
+	uint64_t more_merged; /* further merged triggers, only counted */
 
 	uint64_t deadline;	  /* ns: when to freeze */
 	uint64_t latest_deadline; /* triggers that join cannot move it beyond this */
@@ -180,7 +181,7 @@ struct incident {
 	size_t writing;				/* results that are still missing */
 	/* functions to look up once all is written; NULL: none. Owned; the namer's meanwhile */
 	struct user_names *names;
-	bool naming, named;  /* names are being looked up; they were, and are to be taken over */
+	bool naming, named;  /* names are being looked up; were looked up, not yet taken over */
 	bool names_missing;  /* some could not be looked up */
 	bool manifest_stale; /* the manifest on disk is out of date */
 	bool reported;	     /* it was collected once; used by the collector */

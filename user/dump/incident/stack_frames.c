@@ -85,8 +85,8 @@ static void free_frames(struct stack_frame *v, size_t n)
 }
 
 /*
- * The address to look up. All frames but the first have return addresses. If the call is the last
- * instruction of a function, that is the address of the next function.
+ * The address to look up. All frames but the first have return addresses. If a call is the last
+ * instruction of its function, its return address is in the next function.
  */
 static uint64_t frame_place(const struct stack_frame *frames, size_t i)
 {

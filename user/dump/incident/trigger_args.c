@@ -33,7 +33,7 @@ static void set_arg_number(struct trigger_arg *a, int64_t v, const struct consta
 		snprintf(a->text, sizeof(a->text), "%" PRId64, v);
 }
 
-/* The words of @val are numbers whose highest byte is the first byte of the address. */
+/* Format an address. The highest byte of each word of @val comes first in the address. */
 static void set_arg_address(struct trigger_arg *a, int family, const __u64 *val)
 {
 	uint64_t net[2] = { htobe64(val[0]), htobe64(val[1]) };
@@ -81,8 +81,8 @@ static void set_arg_value(struct trigger_arg *a, enum expr_type type, const __u6
 }
 
 /*
- * Does the event have this field? The number of a static probe's arguments varies, and not every
- * system call is on a socket.
+ * Does the event have this field? Static probes differ in the number of their arguments, and not
+ * every system call is on a socket.
  */
 static bool trigger_has_field(const struct frbpf_trigger *t, uint32_t field)
 {

@@ -31,7 +31,7 @@ struct user_names {
 static int frame_file_kind(const struct map *map)
 {
 	switch (symbols__source(map->file->name)) {
-	case SYMBOLS_FILE: /* without a build id, the file at that path may be another one */
+	case SYMBOLS_FILE: /* without a build id, another file may be at that path now */
 		return map_file__build_id(map->file)->size ? EXAMINE_SYMBOLS : -1;
 	case SYMBOLS_VDSO:
 		return EXAMINE_VDSO;
@@ -125,7 +125,7 @@ static void take_answer(struct asked *a, const struct examine_answer *answer)
 	}
 }
 
-/* Ask for one file; again, if it names a separate debug file. */
+/* Ask for one file; ask again if it names a separate debug file. */
 static int ask_user_names(struct asked *a, struct examiner *examiner, uint64_t deadline,
 			  struct examine_answer *answer)
 {

@@ -10,10 +10,11 @@
 #define PROBE_BYTES (4UL << 20)
 #define HUGE_PAGE   (2UL << 20)
 #define PROBE_DEFAULT_NS_PER_MIB                                                                   \
-	500000ULL /* value of a slow machine, if there is no memory to measure */
+	500000ULL /* for a slow machine; used if there is no memory to measure */
 
 /*
- * Huge pages. With small ones the probe takes 2,048 page faults, up to a tenth of the start time.
+ * Get a buffer of huge pages. With small pages the probe takes 2,048 page faults, up to a tenth of
+ * the start time.
  */
 static uint8_t *probe_buffer(void)
 {

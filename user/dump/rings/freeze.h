@@ -20,7 +20,7 @@
 /* Positions and times (ns) of one ring. `paused` 0: it was not paused. */
 struct ring_shot {
 	uint64_t head;	/* when frozen */
-	uint64_t after; /* after the copy; during it, writers claimed what lies in between */
+	uint64_t after; /* after the copy; writers claimed [after, head) meanwhile */
 	uint64_t paused, resumed;
 };
 

@@ -78,7 +78,7 @@ void horizon__remove(struct horizon *h, const struct session *s)
 	free(w);
 }
 
-/* Like window__set_bounds(): the time from which all of its CPUs are complete. */
+/* The time from which all CPUs of the session are complete, as in window__set_bounds(). */
 static uint64_t complete_from(struct watched *w)
 {
 	uint64_t from = w->session->started, ring;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The time from which names may still be needed: that of the oldest record in the ring of any
- * session. It knows all recording sessions, from start to close. Locks itself.
+ * The time from which names may still be needed: the time of the oldest record in the rings of all
+ * sessions. It knows all recording sessions, from start to close. Locks itself.
  */
 #ifndef FRBPF_DUMP_RINGS_HORIZON_H
 #define FRBPF_DUMP_RINGS_HORIZON_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Estimates how far back an overwritable ring reaches, only from notes of the bytes ever written to
- * it. What was there before a note is gone once a whole ring was written since. The result is a
- * lower bound, too old by at most about a quarter of the ring and one interval between notes. Pure;
- * { 0 } is a ring of which nothing is known.
+ * it. Records from before a note are gone once a whole ring was written after it. The result is a
+ * lower bound: it is too old by at most about a quarter of the ring and one interval between notes.
+ * Pure; { 0 } is a ring of which nothing is known.
  */
 #ifndef FRBPF_DUMP_RINGS_RING_LAPS_H
 #define FRBPF_DUMP_RINGS_RING_LAPS_H

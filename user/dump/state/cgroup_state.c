@@ -128,7 +128,10 @@ static bool read_quota(int dir, bool v2, uint64_t *ret_quota, uint64_t *ret_peri
 	return true;
 }
 
-/* A level without a quota counts, too, if its weight decides between it and its siblings. */
+/*
+ * Add the weight of a cgroup. A level without a quota matters, too, if its weight decides between
+ * it and its siblings.
+ */
 static bool add_cgroup_weight(json_t *o, int dir, bool v2)
 {
 	const char *key = v2 ? "weight" : "shares";
@@ -235,7 +238,9 @@ static int open_cgroup(int root, const char *path)
 	return syscall(SYS_openat2, root, *path ? path : ".", &how, sizeof(how));
 }
 
-/* Read its own cgroup, and those above that have limits or weights. NULL: there is nothing. */
+/*
+ * Read the task's own cgroup, and those above that have limits or weights. NULL: there is nothing.
+ */
 static json_t *read_levels(const struct cgroup_part *p, int root, const char *path, bool v2)
 {
 	json_t *list = json_array(), *o;

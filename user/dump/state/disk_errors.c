@@ -19,7 +19,7 @@ struct disk_errors {
 	size_t n;
 	bool scanned;
 	size_t n_devices; /* at the last scan */
-	uint64_t time;	  /* of it */
+	uint64_t time;	  /* of the last scan */
 };
 
 struct disk_errors *disk_errors__new(const char *dir)

@@ -13,7 +13,7 @@ bool task_call__read(struct examiner *e, pid_t tid, int dir, struct task_call *r
 
 	if (e)
 		n = examiner__read_task(e, tid, EXAMINE_TASK_SYSCALL, 0, text, sizeof(text) - 1);
-	if (n <= 0 || proc_file__stat(dir, &s)) /* once it has ended the tid may be another's */
+	if (n <= 0 || proc_file__stat(dir, &s)) /* if the task has ended, its tid may be reused */
 		return false;
 	text[n] = '\0';
 	return sscanf(text, "%ld %" SCNx64 " %" SCNx64, &ret->number, &ret->args[0],

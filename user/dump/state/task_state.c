@@ -136,7 +136,7 @@ int task_state__command(struct examiner *e, pid_t tid, uint64_t time, json_t **r
 	len = examiner__read_task(e, tid, EXAMINE_TASK_COMMAND, 0, text, COMMAND_MAX - 1);
 	if (len < 0)
 		return len;
-	if (proc_file__stat(dir, &s)) /* it has ended: the tid may be another's */
+	if (proc_file__stat(dir, &s)) /* the task has ended: its tid may be reused */
 		return -ESRCH;
 	while (len > 0 && !text[len - 1])
 		len--;

@@ -23,15 +23,15 @@
 int task_state__read(const struct cgroup_roots *roots, pid_t tid, uint64_t time, json_t **ret);
 
 /*
- * Read its command line, by @e. Errors as above and as of examiner__read_task(); -ENODATA: it has
- * none, like a kernel thread.
+ * Read the task's command line through @e. Errors as above and as of examiner__read_task();
+ * -ENODATA: it has none, like a kernel thread.
  */
 int task_state__command(struct examiner *e, pid_t tid, uint64_t time, json_t **ret);
 
 /*
  * Read what takes longer, as an object: "command", "waits_for" from wait_owner__read() and, if it
- * is @pending, "waits_in": the system call, file and kernel function. @e looks into the task; NULL:
- * what needs it is left out. Errors as above.
+ * is @pending, "waits_in": the system call, file and kernel function. @e looks into the task; if it
+ * is NULL, what needs it is left out. Errors as above.
  */
 int task_state__more(struct examiner *e, pid_t tid, uint64_t time, bool pending, json_t **ret);
 

@@ -313,7 +313,7 @@ void vitals__free(struct vitals *v)
 
 /* ---- the manifest ---- */
 
-/* A counter falls when its device is removed. */
+/* The value, or for a counter its growth. The sum of counters falls when a device is removed. */
 static json_int_t vital_value(const struct vitals_sample *v, size_t i, enum vital k)
 {
 	if (k >= VITAL_COUNTERS)

@@ -67,7 +67,7 @@ static bool read_futex(const struct waiting *w, uint64_t addr, uint32_t *words, 
 	ssize_t len = n * sizeof(*words);
 	struct proc_stat s;
 
-	/* if it has not ended, the tid is still its own */
+	/* as the task has not ended, the tid is still its own */
 	return examiner__read_task(w->examiner, w->tid, EXAMINE_TASK_MEMORY, addr, words, len) ==
 		       len &&
 	       !proc_file__stat(w->dir, &s);

@@ -38,7 +38,7 @@ static json_t *call_path(struct examiner *e, pid_t tid, int dir, const struct ta
 		return NULL;
 	len = examiner__read_task(e, tid, EXAMINE_TASK_MEMORY,
 				  call->args[arg == FRBPF_CALL_PATH_SECOND], path, sizeof(path));
-	if (len <= 0 || proc_file__stat(dir, &s)) /* once it has ended the tid may be another's */
+	if (len <= 0 || proc_file__stat(dir, &s)) /* if the task has ended, its tid may be reused */
 		return NULL;
 	return json_text(path, (size_t)len);
 }

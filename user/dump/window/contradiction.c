@@ -16,8 +16,8 @@
 #define SLEEP_STATES 0xff
 
 /*
- * The events to look for. If a session has one twice, only the first counts, else each hit would
- * count twice.
+ * The events to look for. If a session has an event twice, only the first one is used; otherwise
+ * each hit would count twice.
  */
 enum { SWITCH, WAKEUP, N_EVENTS };
 static const char *const event_names[N_EVENTS] = { "sched_switch", "sched_wakeup" };
@@ -288,7 +288,7 @@ int contradiction__look(struct incident *inc, const struct session *s, struct pa
 		each_sighting(&suspects, &ids, pages, t, suspect__number);
 		each_sighting(&suspects, &ids, pages, t, suspect__note);
 	}
-	if (!err && ids.n && !inc->manual) /* no trigger is merged into a dump by hand */
+	if (!err && ids.n && !inc->manual) /* a dump by hand gets no merged triggers */
 		err = list_moves(&ids, pages, t, &res->moves);
 	for (size_t i = 0; !err && i < suspects.n; i++)
 		suspect__compare(&suspects.v[i], res);

@@ -28,7 +28,7 @@ enum role { ROLE_BEGIN, ROLE_END, N_ROLES };
 
 enum key_kind { KEY_TID, KEY_PID, KEY_CPU, KEY_FIELD };
 
-/* A key that separates the events of one thing from those of others. */
+/* A field that tells the events of one call, request or span from those of others. */
 struct key {
 	enum key_kind kind;
 	const char *name[N_ROLES]; /* of a field */
@@ -67,7 +67,7 @@ struct claim {
 	struct incident_trigger *it;
 	uint64_t begin, end;
 	uint64_t near;	/* ns: an event may be this far from the trigger's time */
-	uint64_t later; /* ns: an event this much later is another one */
+	uint64_t later; /* ns: an event this much later is a different one */
 	char target[N_ROLES][SPAN_WORD_MAX]; /* "" for ROLE_BEGIN: a hit */
 	struct key keys[FRBPF_SPAN_KEYS];
 	size_t n_keys;
@@ -207,7 +207,7 @@ static bool claim__set_targets(struct claim *c, const struct ends_desc *d)
 	return true;
 }
 
-/* False: what @it measured has no ends as in @d. */
+/* False: what @it measured has no ends of the kind @d. */
 static bool claim__init(struct claim *c, struct incident_trigger *it, const struct ends_desc *d)
 {
 	const struct frbpf_trigger *t = &it->t;

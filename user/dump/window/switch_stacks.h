@@ -15,7 +15,7 @@ struct switch_stacks { /* { 0 } is an empty one */
 		uint32_t tid;
 		uint64_t before;		    /* ns */
 		const struct perf_event_header *is; /* the last one so far; NULL: none. Borrowed */
-		uint64_t began; /* ns: of that one */
+		uint64_t began; /* ns: when that wait began */
 	} v[INCIDENT_STACKS_MAX];		    /* as inc->stacks; tid 0: not wanted */
 	size_t n;				    /* end of the wanted ones */
 	struct switch_id {

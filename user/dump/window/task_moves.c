@@ -10,7 +10,7 @@ struct task_moves {
 	uint64_t number;
 	uint32_t tid;	   /* 0: unknown yet */
 	uint64_t any;	   /* ns: last switch, in or out */
-	uint64_t to_sleep; /* ns: last switch-out to sleep; 0: none, or in since */
+	uint64_t to_sleep; /* ns: last switch-out to sleep; 0: none, or switched in since */
 	struct last_moves last;
 };
 

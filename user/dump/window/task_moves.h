@@ -24,7 +24,7 @@ struct last_moves {
  */
 int task_moves__add_out(struct task_moves **moves, uint64_t number, uint32_t tid, bool sleeps,
 			uint64_t time);
-/* The same when it was switched in, and when it was woken. */
+/* The same when the task was switched in, and when it was woken. */
 int task_moves__add_in(struct task_moves **moves, uint64_t number, uint64_t time);
 int task_moves__add_wakeup(struct task_moves **moves, uint64_t number, uint64_t time);
 

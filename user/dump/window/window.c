@@ -80,7 +80,7 @@ void window__set_bounds(const struct incident *inc, size_t n_cpus, struct dump_r
 	res->start = asked;
 	if (more && complete < asked)
 		res->start = complete;
-	else if (more && oldest > asked) /* part of a wait on some CPUs is useful, too */
+	else if (more && oldest > asked) /* a part of a wait is useful, too, even of some CPUs */
 		res->start = oldest;
 	if (res->start > res->end)
 		res->start = res->end;
@@ -236,7 +236,7 @@ static int add_begin_marker(struct gatherer *w, const struct incident_trigger *i
 	return markers__add_begin(&w->win->markers, it);
 }
 
-/* Add markers of parts that matched before it, if they are in the window. */
+/* Add markers of the parts that matched before @it, if they are in the window. */
 static int add_part_markers(struct gatherer *w, const struct incident_trigger *it)
 {
 	struct incident_trigger part;
@@ -253,7 +253,8 @@ static int add_part_markers(struct gatherer *w, const struct incident_trigger *i
 }
 
 /*
- * Add markers with stacks. The first session that gets here names the frames and removes our own.
+ * Add markers with stacks. The first session that gets here names the frames, and removes frbpf's
+ * own frames.
  */
 static int add_trigger_markers(struct gatherer *w)
 {
@@ -276,7 +277,7 @@ static int add_trigger_markers(struct gatherer *w)
 	return err;
 }
 
-/* The main process of the file: that of the subject; without a rule, one that ran user code. */
+/* The main process of the file: the subject's; without a rule, a process that ran user code. */
 static uint32_t main_process(const struct gatherer *w)
 {
 	const struct incident *inc = w->job->inc;
