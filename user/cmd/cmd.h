@@ -79,8 +79,8 @@ enum cmd_parse cmd_parse_session(const struct command *cmd, int argc, char **arg
 				 int *ret_status);
 
 /*
- * Index of the first word after options that precede the command, which perf daemon allows; @argc:
- * there is none.
+ * Index of the first word after leading options: perf daemon allows options before the command.
+ * @argc: there is none.
  */
 int cmd_leading_options(int argc, char **argv);
 /* Move the word at @at to argv[1]: "--base B load R" becomes "load --base B R". */

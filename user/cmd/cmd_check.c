@@ -149,7 +149,10 @@ static json_t *json_live_rule(const struct rule_conf *rule, const struct live_ru
 	return j;
 }
 
-/* Also hears messages of applications, unless a recorder does: they reach one process only. */
+/*
+ * Measure the rules. Messages of applications are heard, too, unless a recorder listens for them:
+ * they reach one process only.
+ */
 static int measure_live(struct check *c, struct live_rule *ret, uint64_t *ret_ns, struct err *err)
 {
 	bool listens = wants_messages(c->rs) && location__make_run_dir();

@@ -176,7 +176,7 @@ static void print_histogram(const struct frbpf_rule_state *st)
 	}
 }
 
-/* One CPU or thread cannot be above all of the time. */
+/* Does @ns exceed 100 % of the window, although a single CPU or thread, as seen here, cannot? */
 static bool is_out_of_reach(const struct tune *t, uint64_t ns)
 {
 	uint64_t window = t->when->share.window;
@@ -214,7 +214,7 @@ static void print_rule_lines(const struct tune *t, uint64_t ns)
 		printf("if   = %s\n", t->condition);
 }
 
-/* All that a short measurement can tell of rare events. */
+/* Print all that a short measurement can tell of rare events. */
 static void print_unreached(const struct tune *t)
 {
 	uint64_t ns = unreached_step(t);

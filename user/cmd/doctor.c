@@ -95,7 +95,7 @@ static void examine_privileges(const struct examination *e)
 
 /* ---- rules ---- */
 
-/* A rule of each source, which nothing fires. */
+/* A rule for each source, with a threshold that nothing reaches. */
 static const struct {
 	const char *source, *when, *condition;
 } trials[] = {

@@ -92,7 +92,10 @@ static const struct {
 	{ "timer", "when a cgroup got new CPU quota" },
 };
 
-/* List those of @system, if any. @lacking: tracepoints, separated by commas */
+/*
+ * List the tracepoints of @system that this kernel lacks, if any. @lacking: all that it lacks,
+ * separated by commas
+ */
 static void list_system(const char *lacking, const char *system, const char *unknown,
 			struct buf *less)
 {

@@ -162,8 +162,8 @@ out:
 }
 
 /*
- * The first dump that cannot be read at its path may be beside the manifest @path, under the same
- * name: use that file.
+ * Find the first dump that cannot be read at its path, but is beside the manifest @path under the
+ * same name: use that file.
  */
 static void find_beside(const char *path, const json_t *m)
 {

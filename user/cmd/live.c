@@ -29,7 +29,7 @@ static int open_live_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-/* Drains the trigger ring: drops because of a full ring would be counted as suppressed. */
+/* Wait, and drain the trigger ring: if it were full, dropped triggers would count as suppressed. */
 static void wait_until_end(struct detectors *d, int signals, uint64_t end)
 {
 	struct pollfd fds[2] = { { detectors__fd(d), POLLIN }, { signals, POLLIN } };
@@ -47,8 +47,8 @@ static void wait_until_end(struct detectors *d, int signals, uint64_t end)
 }
 
 /*
- * The rules, followed by copies without a threshold, as many as fit. Shallow copies: the ruleset
- * owns what they point to.
+ * The rules, followed by copies without a threshold, as many as fit. All are shallow copies: the
+ * ruleset owns what they point to.
  */
 struct trial {
 	struct rule_conf *rules;
@@ -66,7 +66,7 @@ static bool is_shadowed(const struct rule_conf *rule)
 		return false;
 	if (when->silence || when__has_values(when))
 		return true;
-	/* the subject of a span that has ended may be another one */
+	/* a span may end in another task, and its condition would see that task */
 	return when->pending && !(rule->expr.n_nodes && (when->source == FRBPF_SOURCE_SPAN ||
 							 when->source == FRBPF_SOURCE_PROBE_SPAN));
 }

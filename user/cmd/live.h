@@ -23,8 +23,9 @@ struct live_rule {
 
 /*
  * Attach the rules of @rs for @ns, or until SIGINT or SIGTERM. Triggers are dropped. @app: where to
- * listen for messages of applications; NULL: nowhere. ret[i] is for rule i; *ret_ns is the time it
- * was attached. 0, or negative errno, message in @err; -EADDRINUSE: another process listens there.
+ * listen for messages of applications; NULL: nowhere. ret[i] is for rule i; *ret_ns is the time for
+ * which the rules were attached. 0, or negative errno, message in @err; -EADDRINUSE: another
+ * process listens there.
  */
 int live__run(const struct ruleset *rs, const char *app, uint64_t ns, struct live_rule *ret,
 	      uint64_t *ret_ns, struct err *err);

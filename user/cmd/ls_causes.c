@@ -128,7 +128,10 @@ static bool group_is_newer(const json_t *g, const json_t *than)
 	return strcmp(last_incident(g), last_incident(than)) > 0;
 }
 
-/* A culprit whose cgroup is unknown is taken for the one of that name, if there is only one. */
+/*
+ * Join groups whose culprit's cgroup is unknown to the group of the culprit with the same name, if
+ * there is only one.
+ */
 static int join_unknown_cgroups(json_t *groups)
 {
 	json_t *g, *known;

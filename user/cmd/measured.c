@@ -26,8 +26,8 @@ static json_t *ask_status(const struct location_hint *hint)
 }
 
 /*
- * Time, ns, that every full ring of the session holds; 0: none is full, or there is no such
- * session.
+ * The shortest time, ns, that a full ring of the session holds; 0: none is full, or there is no
+ * such session.
  */
 static uint64_t session_holds(const json_t *status, const struct session_conf *conf)
 {

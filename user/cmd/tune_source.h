@@ -25,8 +25,8 @@ uint64_t tune_source__step(const struct when *when, size_t i);
 size_t tune_source__length(const char *text);
 
 /*
- * Format the `when` of a rule on the source in @text with the threshold @ns, that of a step if it
- * is a share of time. Returns @buf.
+ * Format the `when` of a rule on the source in @text with the threshold @ns; for a share of time,
+ * @ns is from tune_source__step(). Returns @buf.
  */
 const char *tune_source__line(const struct when *when, const char *text, uint64_t ns, char *buf,
 			      size_t size);
