@@ -298,7 +298,9 @@ int cfi__step(const struct cfi *c, uint64_t offset, const struct cfi_stack *stac
 			if (r != ra && frame_register(d, r, cfa, stack, f, &up.regs[r]))
 				up.known |= 1ULL << r;
 		}
-		/* the CFA is the caller's stack pointer; a frame that does not move ends it */
+		/*
+		 * the CFA is the caller's stack pointer; a caller equal to its callee ends the walk
+		 */
 		if (cfa != f->regs[sp] || up.pc != f->pc) {
 			up.regs[sp] = cfa;
 			up.known |= 1ULL << sp;

@@ -27,8 +27,10 @@ struct cfi_stack {
 	uint64_t start, size; /* address of its first byte; bytes */
 };
 
-/* Read it from the file @fd, which the caller closes; free *ret. -ENOENT: the file has none;
- * -ENOEXEC, -ENOMEM, or the errno of the copy. */
+/*
+ * Read the call frame information of the file @fd, which the caller closes; the caller frees *ret.
+ * -ENOENT: the file has none; -ENOEXEC, -ENOMEM, or the errno of the copy.
+ */
 int cfi__open(int fd, struct cfi **ret);
 void cfi__free(struct cfi *c); /* NULL is legal */
 

@@ -8,7 +8,7 @@
 
 struct demangler;
 
-/* NULL: there is no libstdc++.so.6 here. */
+/* NULL: libstdc++.so.6 is not installed. */
 struct demangler *demangler__new(void);
 /* "ns::f(int)", owned by the caller; NULL: @name is not mangled, or too long. */
 char *demangler__run(const struct demangler *d, const char *name);

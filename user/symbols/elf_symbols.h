@@ -33,8 +33,10 @@ struct elf_symbols {				       /* { 0 } is an empty one */
 	char debuglink[ELF_DEBUGLINK_MAX]; /* name of the debug file; "": unknown */
 };
 
-/* Read the file @fd. 0; -ENOENT: no ELF file; -ENOMEM; -EFBIG: only some addresses are wanted, but
- * the file has too many symbols; other errors of elf_copy__make(). */
+/*
+ * Read the file @fd. 0; -ENOENT: not an ELF file; -ENOMEM; -EFBIG: only some addresses are wanted,
+ * but the file has too many symbols; other errors of elf_copy__make().
+ */
 int elf_symbols__read(int fd, struct elf_symbols *ret);
 /* Get the name in .gnu_debuglink; without one @ret is unchanged. */
 void elf_symbols__read_debuglink(Elf *elf, char ret[ELF_DEBUGLINK_MAX]);

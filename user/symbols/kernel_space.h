@@ -19,8 +19,10 @@ struct kernel_space { /* { 0 } is an empty one */
 /* Apply an MMAP or MMAP2 of the kernel, or a KSYMBOL, that record__valid() accepted; others are
  * ignored. 0, -ENOMEM, -E2BIG. */
 int kernel_space__apply(struct kernel_space *k, const struct perf_event_header *rec);
-/* Find the map at @addr. An address above the kernel's start and in no map counts as the kernel's,
- * because its map ends before its init text. NULL: unknown. */
+/*
+ * Find the map at @addr. An address above the kernel's start and in no map counts as the kernel's,
+ * because the kernel's map ends before its init text. NULL: unknown.
+ */
 const struct map *kernel_space__find(const struct kernel_space *k, uint64_t addr);
 void kernel_space__free(struct kernel_space *k);
 

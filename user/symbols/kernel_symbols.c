@@ -116,7 +116,8 @@ const char *kernel_symbols__read(uint64_t text, const struct build_id *id, struc
 
 /*
  * Addresses in the running kernel that were looked up before, without modules: these come and go.
- * Stacks have the same ones again and again, and to read all symbols takes a tenth of a second.
+ * Stacks contain the same addresses again and again, and reading all symbols takes a tenth of a
+ * second.
  */
 struct known_address {
 	uint64_t addr, start;
@@ -146,7 +147,7 @@ static int copy_known_kallsyms(const uint64_t *addrs, size_t n, struct symbol_ta
 	return err ?: symbol_table__finish(ret);
 }
 
-/* What cannot be kept is looked up again. The lock is held. */
+/* Keep a symbol for the next look-up, if there is room. The lock is held. */
 static void keep_known_kallsyms(uint64_t addr, const struct symbol *s)
 {
 	struct known_address *k;
@@ -323,7 +324,7 @@ static int check_kernel(const struct build_id *id, struct err *err)
 	return 0;
 }
 
-/* Without the right to see addresses, all are 0. */
+/* Does the text show addresses? Without the right to see them, all are 0. */
 static bool shows_addresses(const char *text)
 {
 	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
@@ -346,7 +347,7 @@ static int copy_kallsyms(struct buf *text, struct err *err)
 	return 0;
 }
 
-/* Atomic: the file is complete, or absent. */
+/* Write the file atomically: it is complete, or absent. */
 static int write_symbols(int directory, const struct buf *text, struct err *err)
 {
 	static const char tmp[] = ".kallsyms.new";

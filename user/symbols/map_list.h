@@ -69,7 +69,7 @@ const struct build_id *map_file__build_id(const struct map_file *f);
  * reference to m->file. 0; -ENOMEM; -E2BIG: MAP_LIST_MAX. After an error the list is unchanged.
  */
 int map_list__overlay(struct map_list **list, struct map_pool *pool, const struct map *m);
-/* Find the map with @addr; NULL: none. @list may be NULL. */
+/* Find the map that contains @addr; NULL: none. @list may be NULL. */
 const struct map *map_list__find(const struct map_list *list, uint64_t addr);
 /* Take a reference to the list, for another process; NULL stays NULL. */
 struct map_list *map_list__share(struct map_list *list);

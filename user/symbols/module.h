@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Something mapped: a file, the vDSO, JIT code, the kernel, one of its modules. The source of its
- * symbols depends on the kind; they are read on first use. A file with another build id than the
- * recorded one gives none.
+ * symbols depends on the kind; they are read on first use. A file whose build id is not the
+ * recorded one gives no symbols.
  */
 #ifndef FRBPF_SYMBOLS_MODULE_H
 #define FRBPF_SYMBOLS_MODULE_H
@@ -54,8 +54,10 @@ int module__init(struct module *m, enum module_kind kind, const char *path,
 		 const struct build_id *id, uint32_t pid);
 void module__free(struct module *m);
 
-/* Announce that @addr, in @map, will be looked up. Before any find: afterwards only announced
- * addresses have symbols. 0 or -ENOMEM. */
+/*
+ * Announce that @addr, in @map, will be looked up. Call it before any find; then only announced
+ * addresses have symbols. 0 or -ENOMEM.
+ */
 int module__want(struct module *m, const struct map *map, uint64_t addr);
 
 /* Find the symbol at @addr, in @map, which is a map of @m. *ret_offset: bytes from its start. The

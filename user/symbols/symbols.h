@@ -35,8 +35,8 @@ int symbols__expect(struct symbols *s, const struct task_model *tasks,
 		    bool kernel);
 
 /*
- * Take the symbols of the kernel and its modules only from @kallsyms, text as that of
- * /proc/kallsyms, with the recorded addresses. Before any resolve. 0 or -ENOMEM.
+ * Take the symbols of the kernel and its modules only from @kallsyms: text in the format of
+ * /proc/kallsyms, with the recorded addresses. Call it before any resolve. 0 or -ENOMEM.
  */
 int symbols__use_kernel(struct symbols *s, const struct buf *kallsyms);
 

@@ -79,7 +79,7 @@ int task_model__each_process(const struct task_model *m, int (*fn)(uint32_t pid,
 			     void *arg);
 int task_model__each_map(const struct task_model *m, uint32_t pid,
 			 int (*fn)(uint32_t pid, const struct map *map, void *arg), void *arg);
-/* Find the map of a process with @addr. NULL: none. Valid until the model changes. */
+/* Find the map of a process that contains @addr. NULL: none. Valid until the model changes. */
 const struct map *task_model__find_map(const struct task_model *m, uint32_t pid, uint64_t addr);
 /* The comm of a thread. NULL: unknown. Valid until the model changes. */
 const char *task_model__comm(const struct task_model *m, uint32_t pid, uint32_t tid);
