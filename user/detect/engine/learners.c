@@ -90,7 +90,9 @@ static uint64_t learner__slice(const struct learner *w)
 	return w->conf.window / PAST_SLICES;
 }
 
-/* The lowest value of a bucket. A double, since that of the last bucket + 1 exceeds 64 bits. */
+/*
+ * The lowest value of a bucket. A double, since the value for the last bucket + 1 exceeds 64 bits.
+ */
 static double learn_bucket_begin(uint32_t bucket)
 {
 	uint32_t shift = bucket >> FRBPF_LEARN_BITS, eighth = bucket % (1 << FRBPF_LEARN_BITS);

@@ -28,7 +28,7 @@ struct look {
 	pthread_mutex_t lock; /* protects the rules against a running look */
 	int timer;	      /* timerfd */
 	bool listens;
-	uint64_t failed; /* looks; read by any thread */
+	uint64_t failed; /* number of failed looks; read by any thread */
 };
 
 /* Have the next look at @when, ns; 0: never. */

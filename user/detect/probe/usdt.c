@@ -57,7 +57,7 @@ static int usdt_load(struct source *s, const struct source_env *env)
 	return err;
 }
 
-/* Not by libbpf: it maps the file, and crashes if the owner truncates it meanwhile. */
+/* Attach without libbpf, which maps the file, and crashes if its owner truncates it meanwhile. */
 static int attach_probe(struct user_probe *p, int file, const struct probe_usdt *probe,
 			uint32_t index)
 {

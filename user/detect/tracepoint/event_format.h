@@ -43,7 +43,7 @@ struct event_format {
  * be NULL.
  */
 int event_format__read(const char *target, struct event_format **ret, struct err *err);
-/* Parse a format from @text. -EINVAL: the text is no format. */
+/* Parse a format from @text. -EINVAL: the text is not a format. */
 int event_format__parse(const char *text, size_t len, struct event_format **ret);
 void event_format__free(struct event_format *f);
 

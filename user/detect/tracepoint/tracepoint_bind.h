@@ -10,7 +10,7 @@
 #include "rules/ruleset.h"
 
 /*
- * Bind @rule of @rs, if it is on a tracepoint and not bound yet. A name that is no argument is
+ * Bind @rule of @rs, if it is on a tracepoint and not bound yet. A name that is not an argument is
  * taken as a field of the format in tracefs; then the source becomes
  * FRBPF_SOURCE_TRACEPOINT_FIELDS. With @partly, a rule that needs fields stays unbound if tracefs
  * cannot be read. Errors go to @d, with their position. 0, -EINVAL or -ENOMEM.

@@ -56,7 +56,7 @@ struct cooling_rule {
 
 /*
  * Used by the thread that updates and, under the lock of the listener, by the thread of the
- * listener. The former removes descriptors before it changes what their callbacks use.
+ * listener. The updating thread removes descriptors before it changes what their callbacks use.
  */
 struct fields {
 	struct inject *inject;
