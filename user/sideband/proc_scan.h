@@ -16,7 +16,7 @@
 #define KERNEL_THREAD_COMM  16
 
 /*
- * Get the current name of thread @tid, in the form that records have. False: it is no kernel
+ * Get the current name of thread @tid, in the form that records have. False: @tid is not a kernel
  * thread, has ended, or still has kthreadd's name.
  */
 bool kernel_thread__name(uint32_t tid, char ret[static KERNEL_THREAD_COMM]);

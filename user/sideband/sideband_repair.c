@@ -19,7 +19,7 @@ struct proc_state {
 	uint64_t begin, end;	   /* ns, of the scan */
 };
 
-/* @data: read also maps that are not executable. @ret is to be freed even after a failure. */
+/* @data: read also maps that are not executable. The caller frees @ret, even after a failure. */
 static int proc_state__read(struct proc_state *ret, bool data)
 {
 	int err = task_model__new(&ret->should);
