@@ -137,7 +137,7 @@ static int fill_request(struct proxy_request *r, const char *name, char *const *
 	return 0;
 }
 
-/* Wait for its first message. */
+/* Wait for the first message of the process. */
 static int wait_for_proxy(struct proxy *x)
 {
 	struct pollfd pfd = { .fd = x->sock, .events = POLLIN };
@@ -336,7 +336,7 @@ void proxies__process(struct proxies *p, proxies_fn fn, void *arg)
 		process_proxy(p, ev.data.ptr, fn, arg);
 }
 
-/* SIGKILL also ends one that hangs or was stopped. */
+/* Wait until the process has ended. SIGKILL also ends a process that hangs or was stopped. */
 static void await_proxy_end(struct proxy *x, uint64_t until)
 {
 	struct proxy_message m;

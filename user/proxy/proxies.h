@@ -50,7 +50,7 @@ void proxy__go(struct proxy *x);
 /* Add @text to the output of the session. Text that does not fit into the socket is lost. */
 void proxy__print(struct proxy *x, const char *text);
 void proxy__ack(struct proxy *x);
-/* Its session ends: a new one of the same name and line gets a new process. */
+/* Note that the session ends: a new one of the same name and line gets a new process. */
 void proxy__set_over(struct proxy *x);
 
 struct proxy *proxy__ref(struct proxy *x);

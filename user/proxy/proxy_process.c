@@ -84,7 +84,7 @@ static int fork_session_command(struct proxy_process *p, const struct proxy_requ
 	return 0;
 }
 
-/* Ends a command that ignores SIGTERM, too. */
+/* End the command, even if it ignores SIGTERM. */
 static void end_command(struct proxy_process *p)
 {
 	const struct timespec limit = { .tv_sec = COMMAND_END_S };
@@ -126,7 +126,7 @@ static _Noreturn void end_process(struct proxy_process *p)
 	_exit(0);
 }
 
-/* Send to the daemon. If that is gone, so are we. */
+/* Send to the daemon. If the daemon is gone, end this process, too. */
 static void send_to_daemon(struct proxy_process *p, enum proxy_op op, const char *text)
 {
 	int err = proxy_message__send(p->sock, op, text);
