@@ -45,8 +45,8 @@ void rule_trial__free(struct rule_trial *t); /* NULL is legal */
 int rule_trial__try(struct rule_trial *t, const struct trial_event *e, enum frbpf_cause *ret_cause);
 
 /*
- * The same for a rule about others: has the rule of @last, which was tried with @e just before,
- * matched it, and have @others in time? Its `when` says in which order.
+ * The same for a rule about other rules. Has the rule of @last, which was just tried with @e,
+ * matched it, and have @others matched within the time of `when`, in its order?
  */
 struct trial_parts {
 	const struct rule_trial *last, *others[FRBPF_MAX_OTHERS];
@@ -65,8 +65,8 @@ uint64_t rule_trial__value(const struct rule_trial *t);
 int rule_trial__pass(struct rule_trial *t, uint64_t now, struct trial_event *ret,
 		     enum frbpf_cause *ret_cause);
 /*
- * Call this at a gap in the recording. A rule on absence starts to listen again with the next pass;
- * what was before does not match together with what comes.
+ * Call this at a gap in the recording. A rule on absence starts to listen again with the next pass.
+ * Matches from before the gap do not count together with later ones.
  */
 void rule_trial__break(struct rule_trial *t);
 
