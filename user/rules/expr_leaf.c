@@ -22,7 +22,7 @@
 #define NAMES_MAX  64
 #define LISTED_MAX 512 /* bytes of names that a message lists */
 
-/* Searches all fields, those of tasks also with "current." before them. */
+/* Find the nearest of all fields; fields of tasks are also known with "current." before them. */
 static const char *nearest_field(const struct field_scope *scope, const char *s, size_t len)
 {
 	static const char *const currents[] = {
@@ -40,7 +40,9 @@ static const char *nearest_field(const struct field_scope *scope, const char *s,
 	return nearest_word(s, len, names);
 }
 
-/* If the source is unknown, several sources have a field of this name: list it once. */
+/*
+ * Was a field of this name listed already? If the source is unknown, several sources may have it.
+ */
 static bool field_is_listed(const struct expr_field_desc *f, enum frbpf_source source)
 {
 	for (const struct expr_field_desc *before = expr_fields; before < f; before++) {

@@ -116,7 +116,7 @@ static int split_ring_size(const char *line, struct buf *rest, uint64_t *ret_byt
 		if (!strncmp(p, "-m", 2)) {
 			size = len > 2 ? p + 2 : p + len + strspn(p + len, " \t");
 			size_len = strcspn(size, " \t");
-			/* digits alone are a number of pages */
+			/* a size without a unit is a number of pages */
 			if (size_len && isalpha((unsigned char)size[size_len - 1]) &&
 			    !units__size(size, size_len, ret_bytes, &why)) {
 				p = size + size_len;

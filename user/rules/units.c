@@ -28,7 +28,7 @@ static const struct unit durations[] = {
 };
 const char *const units_of_duration[] = { "ns", "us", "ms", "s", "m", "h", "d", NULL };
 
-/* perf's options take capitals only, its config takes both */
+/* perf's options take capital letters only, its config file takes both cases */
 static const struct unit sizes[] = {
 	{ "B", 1 },	     { "b", 1 },	  { "K", 1ULL << 10 },
 	{ "k", 1ULL << 10 }, { "M", 1ULL << 20 }, { "m", 1ULL << 20 },

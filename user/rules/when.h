@@ -28,7 +28,7 @@ struct when_share {
 	char *cgroup;		/* only its tasks and those below it; NULL: all. Owned */
 };
 
-/* Rules of the same file that must match together. */
+/* The rules of the same file that must match together. */
 #define WHEN_MAX_PARTS (FRBPF_MAX_OTHERS + 1)
 
 struct when_part {
