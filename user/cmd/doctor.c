@@ -214,10 +214,7 @@ static void examine_realtime(const struct examination *e)
 			"the cgroup");
 }
 
-/*
- * Has one of the first symbols an address? Those of variables of each CPU, which come first, have
- * 0.
- */
+/* Does one of the first symbols have an address? Per-CPU variables, which come first, have 0. */
 static bool has_addresses(void)
 {
 	RAISED_RIGHTS(RIGHTS_PROCESSES);
