@@ -68,7 +68,7 @@ static inline const char *subject_name(void)
 {
 	static char name[FRBPF_COMM_LEN];
 
-	if (!name[0]) /* many threads may come at once later */
+	if (!name[0]) /* set it now: later, many threads may call this at once */
 		snprintf(name, sizeof(name), "frbpf-%d", test_pid());
 	return name;
 }
@@ -232,7 +232,7 @@ static inline void update(struct detectors *d, const struct rule_conf *rules, si
 
 	if (detectors__update(d, rules, n, slots, &err))
 		fail_msg("update: %s", err.msg);
-	await_other_threads(); /* it may have begun a thread, and tests fork */
+	await_other_threads(); /* libbpf may have started a thread, and tests fork */
 }
 
 static inline struct detectors *detectors_with(const struct rule_conf *rules, size_t n,
@@ -346,8 +346,8 @@ static inline int await(pid_t pid)
 }
 
 /*
- * Events not measured: the table was full, or there was no task storage. The kernel refuses that to
- * a task that interrupts another access on its CPU.
+ * Events not measured: the table was full, or there was no task storage. The kernel refuses task
+ * storage while it interrupts another access on the same CPU.
  */
 static inline uint64_t missing(const struct detectors *d)
 {

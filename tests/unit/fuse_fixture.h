@@ -122,7 +122,7 @@ static inline void fuse_serve(struct fuse_server *s)
 	}
 }
 
-/* Requests are taken, so they cannot be interrupted. Once it hangs, none is answered. */
+/* Read all requests: those that were read cannot be interrupted. Once it hangs, answer none. */
 static inline void fuse_run(int dev, const char *content)
 {
 	static struct fuse_server s;

@@ -99,7 +99,7 @@ static inline void rest_in_span(long ns)
 	watched_end();
 }
 
-/* @fd < 0: for @what ns. */
+/* Lasts until @fd can be read; if @fd < 0, for @what ns. */
 WATCHED long watched_call(long what, long fd);
 WATCHED long watched_call(long what, long fd)
 {

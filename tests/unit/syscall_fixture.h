@@ -76,7 +76,7 @@ static inline void add_name(struct rule_conf *r, enum frbpf_field field, enum fr
 	memcpy(n->val, word, sizeof(word));
 }
 
-/* A rule for processes with that name. @condition may be NULL. */
+/* A rule for processes with the name subject_name(). @condition may be NULL. */
 static inline struct rule_conf rule_when(uint64_t id, const char *when, const char *condition)
 {
 	char text[256];

@@ -48,7 +48,7 @@ static inline int consume(struct detectors *d, struct frbpf_trigger *ret)
 	return s.n;
 }
 
-/* The child has its name when this returns. */
+/* Start a child that runs @fn. It has the subject's name when this returns. */
 static inline pid_t spawn_subject(void (*fn)(long arg), long arg)
 {
 	int ready[2];
@@ -86,7 +86,7 @@ static inline int64_t arg_of(const struct ruleset *rs, size_t rule, const struct
 	return 0;
 }
 
-/* Its name is an argument: main() returns 42 for "--exit". */
+/* Execute this program under the name of the subject: main() returns 42 for "--exit". */
 static inline void exec_self(long arg)
 {
 	execl("/proc/self/exe", subject_name(), "--exit", NULL);

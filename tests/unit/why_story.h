@@ -26,7 +26,7 @@
 #define HOG	2
 #define OTHER	3
 
-/* Events are added in the order of time, and recorded from 1 ms on. */
+/* Begin a story. Its events are added in the order of time; recording begins at 1 ms. */
 static inline struct why *story_begin(void)
 {
 	struct why *w;
@@ -136,7 +136,7 @@ static inline void says_below(const struct why *w, int i, const char *want)
 	node_says(w, sibling(sibling(why__root(w)->child, 0)->child, i), want);
 }
 
-/* The stack of @e would say this. */
+/* Set what the stack of @e says. */
 static inline void noted(struct why *w, struct sched_event *e, struct stack_note note)
 {
 	w->notes.v = reallocarray(w->notes.v, w->notes.n + 1, sizeof(note));
@@ -151,7 +151,7 @@ static inline void named(struct why *w, uint32_t tid, const char *comm)
 	snprintf(sched_tasks__get(w->events.tasks, tid)->comm, SCHED_COMM, "%s", comm);
 }
 
-/* The events are in a file of this name. */
+/* Set the name of the file that the events come from. */
 static inline void comes_from(struct why *w, const char *path)
 {
 	w->events.files = calloc(1, sizeof(*w->events.files));
