@@ -174,7 +174,7 @@ static uint64_t replaced_memory(const struct active_set *g, struct active_set *o
 
 /*
  * Check the memory that the sessions really use, since rings may have been resized after the plan.
- * Includes old sessions that stay beside them.
+ * Old sessions that stay in use count, too.
  */
 static int sum_memory(struct active_set *g, struct active_set *old,
 		      const struct active_set_env *env, struct err *err)

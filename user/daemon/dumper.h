@@ -79,8 +79,8 @@ int dumper__start(struct session *session, struct feed *feed, struct proxy *prox
 void dumper__submit(struct dumper *d, struct incident *inc, size_t index);
 
 /*
- * Make the session's directory again if it was removed. 1: it was; 0: it was not; or negative errno
- * with a message in @err.
+ * Make the session's directory again if it was removed. 1: it was made; 0: it was still there; or
+ * negative errno with a message in @err.
  */
 int dumper__renew_dir(struct dumper *d, struct err *err);
 

@@ -124,8 +124,8 @@ void recorder__set_name(struct recorder *r, struct incident *inc,
 			const char name[static INCIDENT_NAME_SIZE]);
 
 /*
- * Copy the times of dumps that triggers of all rules began; set them, from what an earlier daemon
- * saved.
+ * Copy the times of the dumps that triggers of all rules began. The second function sets them, from
+ * what an earlier daemon saved.
  */
 void recorder__dumps(struct recorder *r, struct dump_limiter *ret);
 void recorder__remember_dumps(struct recorder *r, const struct dump_limiter *dumps);

@@ -48,7 +48,7 @@ static json_t *json_dumps_begun(const struct dump_limiter *log)
 	return list;
 }
 
-/* It is "bar" in the file. */
+/* The value that a cooldown began with, "bar" in the file. */
 static json_t *json_start_value(uint64_t start_value)
 {
 	return json_integer(start_value < INT64_MAX ? (json_int_t)start_value : INT64_MAX);

@@ -19,7 +19,10 @@ static int find_proxy_session(const struct daemon *d, const struct proxy *x)
 	return -ENOENT;
 }
 
-/* Dump a session. As in perf, a plain one without --switch-output ignores it: its file is there. */
+/*
+ * Dump a session. As in perf, a plain session without --switch-output ignores this: its file has
+ * everything already.
+ */
 static void dump_session(struct daemon *d, const struct proxy *x, int i, const char *what)
 {
 	if (!dumper__makes_dumps(recorder__active_set(d->bring_up.recorder)->dumpers[i]))
