@@ -19,8 +19,8 @@ struct elf_file;
 
 /*
  * Read the open file @fd, called @name in messages. @fd is borrowed until elf_file__free(). @ours:
- * its compressed sections are read, too. Takes programs and libraries of this machine only.
- * -EINVAL or the errno of the read, with a message in @err; -ENOEXEC: it is no ELF file.
+ * its compressed sections are read, too. Takes programs and libraries of this machine only. -EINVAL
+ * or the errno of the read, with a message in @err; -ENOEXEC: not an ELF file.
  */
 int elf_file__open(int fd, const char *name, bool ours, struct elf_file **ret, struct err *err);
 void elf_file__free(struct elf_file *f);
