@@ -52,7 +52,7 @@ struct report_texts {
 
 /*
  * Find where GitLab shows files of the job. *ret_url: of the job; *ret_within: @directory
- * (absolute) within its project. False: this is no GitLab job, or @directory is outside of the
+ * (absolute) within its project. False: this is not a GitLab job, or @directory is outside the
  * project.
  */
 bool report__gitlab_place(const char *directory, const char **ret_url, const char **ret_within);
