@@ -5,7 +5,7 @@
 # them. $FRBPF and $WORKLOADS are set, and no CPU is idle: on some virtual machines perf writes no record of what
 # happens there.
 
-# set_weight DIRECTORY WEIGHT SHARES: the latter are those of version 1
+# set_weight DIRECTORY WEIGHT SHARES: for cgroup version 2 WEIGHT, for version 1 SHARES
 set_weight() {
 	{ echo "$2" >"$1/cpu.weight" || echo "$3" >"$1/cpu.shares"; } 2>/dev/null
 }
@@ -51,8 +51,8 @@ without_spinners() { # COMMAND...
 	return $status
 }
 
-# One cause after the other, each a line of JSON. On a busy machine waiting for a CPU is the truth of whatever computes:
-# so they come before everything else, those that need the fair class by their session's weight.
+# One cause after the other, each a line of JSON. On a busy machine, whatever computes would really wait for a CPU: so
+# the causes come before everything else; those that need the fair class do so by the weight of their session.
 run_causes() { # NAME...
 	local name
 	for name in "$@"; do
@@ -96,7 +96,7 @@ record_causes() { # FILE TRUTH NAME...
 		-e cpu-clock/freq=499/ -- bash -c 'run_causes "$@"' - "$@" >"$truth" </dev/null 3>&-
 }
 
-# why_of FILE LINE-OF-TRUTH OPTIONS...: the times are taken as they stand there, jq would round them
+# why_of FILE LINE-OF-TRUTH OPTIONS...: the times are taken from the text of the line, as jq would round them
 why_of() {
 	local file=$1 line=$2
 	shift 2

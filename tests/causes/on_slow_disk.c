@@ -58,7 +58,7 @@ int on_slow_disk(long pace_ns, const char *prepare, const char *command)
 	slow_disk__forget_cache(disk);
 	*disk->pace = pace_ns;
 	while (sigtimedwait(&signals, NULL, &(struct timespec){ 0 }) > 0)
-		; /* of what prepared it */
+		; /* drop signals that came while @prepare ran */
 	pid = start_shell(command, &signals);
 	if (sigwait(&signals, &sig) || sig != SIGCHLD)
 		kill(pid, SIGKILL);

@@ -27,8 +27,8 @@ void slow_disk__forget_cache(struct slow_disk *d);
 
 /*
  * Run software on the disk: in a shell @prepare, while it is fast, and then @command, with @pace_ns
- * for each request. $DISK is the directory. Returns at SIGTERM, which ends @command, or when that
- * has ended: 1 unless it ended with status 0.
+ * for each request. $DISK is the directory. Returns when @command has ended, or after SIGTERM,
+ * which kills it. 0 if @command ended with status 0, else 1.
  */
 int on_slow_disk(long pace_ns, const char *prepare, const char *command);
 
