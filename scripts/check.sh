@@ -10,19 +10,19 @@
 #	unit	unit tests
 #	san	the same with AddressSanitizer and UBSan
 #	fuzz	every fuzz target for FUZZ_TIME seconds (3)
-#	e2e	end to end, as root: with ./frbpf and, what goes through most of it, with the one built with sanitizers;
-#		SAN_SUITES="a b" names others, SAN_SUITES=all takes all of them
+#	e2e	end to end, as root, with ./frbpf. The suites that cover most of it run again with the sanitizer build;
+#		SAN_SUITES="a b" names other suites for that, SAN_SUITES=all takes all of them
 #	storm	tests/e2e/storm.bats and tests/unit/test_out_of_memory in their long form, an hour: not a part of
 #		"everything"
 #
 # Jobs that do not depend on the kernel run in parallel with the rest: builds, fuzz targets, pure unit tests (those that
 # skip nothing). Suites marked "with: others" run three at a time. All others run alone, before these.
 #
-# The mark stands in the first comment of a unit test, and before "load helpers" in an end-to-end suite. Such a suite
-# mostly waits. Its rules and results are about its own processes, files and cgroups, not about the whole machine. Each
-# suite has its own /run/frbpf.
+# That mark is in the first comment of a unit test, and before "load helpers" in an end-to-end suite. A marked suite
+# mostly waits, and its rules and results are about its own processes, files and cgroups, not about the whole machine.
+# Each suite has its own /run/frbpf.
 #
-# One line per suite, when it is over. The last line is "N passed, N failed, N skipped"; exit status 1 when one failed.
+# Prints one line per suite when it is over. The last line is "N passed, N failed, N skipped". Exit status 1: one failed.
 #
 # A failed test on the real kernel runs once more, at the end and alone. If it passes then, the suite's lines call it
 # "unsteady" and show its first output: a defect of the test or of frbpf, to be fixed in any case. A run forgives

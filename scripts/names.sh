@@ -3,13 +3,13 @@
 #
 # Names of static functions, as TAP: one test for each directory of user/ and of tests/, and one for bpf/. A name says
 # what the function is about: it has more than one word, one of them is a noun, and no other file of user/ has it. So
-# gdb, perf and grep find one function. One of bpf/ has the name of one of user/ only if both are the same thing: see
-# `both`.
+# gdb, perf and grep find one function. A function of bpf/ has the name of one of user/ only if both do the same thing:
+# see `both`.
 #
-# A static function of a test has no name of a function of user/ or bpf/, static or not: the test is linked to user/,
-# and frbpf shows the workloads. It, too, has a word that says something. But one such word is enough, and two tests may
-# have helpers of the same name: each is a program of its own. `setup` or `spawn` reads better there than the same with
-# the test's name in front.
+# A static function of a test does not share its name with a function of user/ or bpf/, static or not: tests are linked
+# with user/, and frbpf shows the functions of workloads. Its name, too, has a word that says something, but one word is
+# enough. Two tests may have helpers of the same name: each test is a program of its own, and `setup` or `spawn` reads
+# better there than the same with the test's name in front.
 #
 #	scripts/names.sh [DIRECTORY]	that has user/ and bpf/, and maybe tests/; the default is this tree
 set -u

@@ -19,7 +19,7 @@
 #	false	a rule that must not fire did, although its subject ran meanwhile according to the dump, or nothing
 #		could be true
 #
-# Load and base are gone at the end. The last line is "N passed, N failed"; exit status 1 when one failed.
+# Load and base are removed at the end. The last line is "N passed, N failed". Exit status 1: one failed.
 #
 # FRBPF: the program; FRBPF_WORKLOADS: directory of tests/workloads' programs. Needs root, perf, jq.
 set -u

@@ -10,7 +10,7 @@
 #	ARCH	as Debian names it: arm64
 #	DIR	gets root/, and apt.conf: with APT_CONFIG=DIR/apt.conf, apt-get and apt-cache know the packages of ARCH
 #
-# Silent and quick when it is there already.
+# Silent and quick if the directory is complete already.
 set -u
 
 # to run the tests, to link with

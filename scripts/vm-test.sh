@@ -24,7 +24,7 @@
 #			FRBPF_WORKLOADS are set as the tests in tests/e2e want them, FRBPF_UNIT is the directory of the
 #			unit tests
 #
-# The exit status is the command's; 124 if the time is over, 125 if the machine did not end by itself.
+# The exit status is the command's; 124: the time limit is over; 125: the machine did not end by itself.
 # /tmp, /var/tmp, /var/lib, /run and /dev/shm are empty there and can be written to.
 set -u
 self=$(realpath "$0")
