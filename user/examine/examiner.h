@@ -60,8 +60,8 @@ int examiner__ask_file(struct examiner *e, struct examine_request *request, int 
 
 /*
  * Read @size bytes of a file of /proc/@tid, from @at, in the lane EXAMINER_TASKS. Afterwards the
- * caller checks that the tid still belongs to the same thread. Returns the number of bytes;
- * errors as of examiner__ask(), or the errno of the read.
+ * caller checks that the tid still belongs to the same thread. Returns the number of bytes; errors
+ * as for examiner__ask(), or the errno of the read.
  */
 ssize_t examiner__read_task(struct examiner *e, pid_t tid, enum examine_task_file file, uint64_t at,
 			    void *to, size_t size);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Call frame information of an ELF file: computes a caller's registers from those of a function.
- * libdw reads it from a copy of .eh_frame. Life: open, step as often as needed, free. Not locked.
+ * Call frame information of an ELF file: computes the registers of a caller from the registers of
+ * its callee. libdw reads it from a copy of .eh_frame. Life: open, step as often as needed, free.
+ * Not locked.
  */
 #ifndef FRBPF_SYMBOLS_CFI_H
 #define FRBPF_SYMBOLS_CFI_H

@@ -73,7 +73,7 @@ static const char *traced_call_name(const char *symbol)
 	return NULL;
 }
 
-/* Functions of the C library say less than those of the program that call them. */
+/* Is it the C library? Its functions say less than the functions of the program that call them. */
 static bool is_libc(const char *module)
 {
 	return !strncmp(module, "libc.", 5) || !strncmp(module, "libc-", 5) ||

@@ -337,7 +337,7 @@ static int explain_open_end(struct why *w, struct why_key *key, const struct tas
 		uint32_t now = owner_at_end(w, key, to);
 
 		key->who = now ?: before;
-		/* the file's lock may be that of a child now */
+		/* a child may hold the lock of the file now */
 		if (key->number == LOCK_FLOCK && has_ended_by(w, key->who, to - 1))
 			key->who = 0;
 		owner = now ? WAKE_OWNER : WAKE_OWNER_BEFORE;

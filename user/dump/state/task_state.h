@@ -23,7 +23,7 @@
 int task_state__read(const struct cgroup_roots *roots, pid_t tid, uint64_t time, json_t **ret);
 
 /*
- * Read the task's command line through @e. Errors as above and as of examiner__read_task();
+ * Read the task's command line through @e. Errors as above and as for examiner__read_task();
  * -ENODATA: it has none, like a kernel thread.
  */
 int task_state__command(struct examiner *e, pid_t tid, uint64_t time, json_t **ret);

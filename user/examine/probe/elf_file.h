@@ -47,7 +47,7 @@ const void *elf_file__code(struct elf_file *f, uint64_t addr, uint64_t size);
 
 /*
  * Call @fn with each named function: of the file, of its .gnu_debugdata, of a debug file with the
- * same build id. Errors as of elf_read__functions().
+ * same build id. Errors as for elf_read__functions().
  */
 int elf_file__each_function(struct elf_file *f, elf_function_fn fn, void *arg);
 /* Does code of the file catch exceptions, or clean up after them? */

@@ -31,7 +31,7 @@ void probe_reader__rest(void)
 	examiner__rest(examiner, EXAMINER_PROBES);
 }
 
-/* Ask; once more if the parser died: it may have used up its CPU time on other files. */
+/* Ask; ask again if the parser died: it may have used up its CPU time on other files. */
 static int ask_reader_twice(struct examine_request *r, int fd, uint64_t deadline,
 			    struct examine_head *ret_head, struct buf *body)
 {
@@ -40,7 +40,7 @@ static int ask_reader_twice(struct examine_request *r, int fd, uint64_t deadline
 	return err == -EIO ? examiner__ask_file(examiner, r, fd, deadline, ret_head, body) : err;
 }
 
-/* Ask; a second time if the first answer names a debug file and its build id. */
+/* Ask; ask again if the first answer names a debug file and its build id. */
 static int ask_reader(struct examine_request *r, int fd, uint64_t deadline,
 		      struct examine_head *ret_head, struct buf *body)
 {
