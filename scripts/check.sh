@@ -22,7 +22,7 @@
 # mostly waits, and its rules and results are about its own processes, files and cgroups, not about the whole machine.
 # Each suite has its own /run/frbpf.
 #
-# Prints one line per suite when it is over. The last line is "N passed, N failed, N skipped". Exit status 1: one failed.
+# Prints a line per suite when it is over. The last line is "N passed, N failed, N skipped". Exit status 1: one failed.
 #
 # A failed test on the real kernel runs once more, at the end and alone. If it passes then, the suite's lines call it
 # "unsteady" and show its first output: a defect of the test or of frbpf, to be fixed in any case. A run forgives
