@@ -59,8 +59,8 @@ static void loaded__free(struct loaded *l)
 }
 
 /*
- * Choose the base, in this order: --base, that of the --config file, FRBPF_BASE, that of the rules,
- * or the one that is found without these.
+ * Choose the base, in this order: --base, the base of the --config file, FRBPF_BASE, the base of
+ * the rules, or the base that is found without these.
  */
 static int choose_base(struct loaded *l, const struct location_hint *hint)
 {

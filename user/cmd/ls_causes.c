@@ -62,7 +62,7 @@ static int add_listed_incident(json_t *groups, const struct incident_list *v, si
 		if (!g || json_object_set_new(groups, key.data, g))
 			err = -ENOMEM;
 	}
-	/* "why" is that of the last incident */
+	/* "why" is the verdict on the last incident of the group */
 	if (!err &&
 	    (json_object_set(g, "why", why) ||
 	     json_array_append_new(json_object_get(g, "incidents"), json_string(v->names[i]))))

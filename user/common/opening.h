@@ -49,7 +49,7 @@ int opening__start(int (*enter)(void), opening_fn fn, const int *ours, size_t n,
 
 /* Is there an opener? */
 bool opening__is_remote(void);
-/* Its pid; 0: there is none. */
+/* The pid of the opener; 0: there is none. */
 pid_t opening__pid(void);
 /*
  * Ask the opener for a file. Returns a descriptor that the caller closes, or negative errno;

@@ -61,7 +61,7 @@ int proc_file__pressure(const char *text, const char *kind, uint64_t *ret_us);
 /*
  * The path of the file that process @pid has mapped at [@start, @end), as an event reported it. The
  * mapping may end earlier. If the first segment of a program is executable (always on arm64), the
- * kernel reports room for all segments, and then unmaps what follows the first. If the process has
+ * kernel reports room for all segments. Then it unmaps what follows the first. If the process has
  * no such mapping, the path cannot be opened.
  */
 void map_file__path(uint32_t pid, uint64_t start, uint64_t end, char ret[static MAP_FILE_PATH_MAX]);

@@ -20,7 +20,7 @@
 /* The rules of an update that the same programs evaluate. */
 struct group {
 	const struct source_ops *ops;
-	const struct when *when; /* of one of them */
+	const struct when *when; /* of one of these rules */
 	struct rule_table *table;
 	struct source *source; /* in force already, or opened */
 	bool opened;	       /* owned */

@@ -118,7 +118,9 @@ static void reap_proxy(struct proxies *p, struct proxy *x)
 		remove_proxy(p, x);
 }
 
-/* ---- starting one ---- */
+/*
+ * ---- starting a process ----
+ */
 
 static int fill_request(struct proxy_request *r, const char *name, char *const *command)
 {
@@ -235,7 +237,9 @@ int proxies__start(struct proxies *p, const char *name, const char *run, char *c
 	return 0;
 }
 
-/* ---- one of them ---- */
+/*
+ * ---- one process ----
+ */
 
 static void send_to_proxy(struct proxy *x, enum proxy_op op, const char *text)
 {
@@ -293,7 +297,9 @@ void proxy__unref(struct proxy *x)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* ---- all of them ---- */
+/*
+ * ---- all processes ----
+ */
 
 /* False: the process has ended. */
 static bool process_proxy(struct proxies *p, struct proxy *x, proxies_fn fn, void *arg)

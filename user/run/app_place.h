@@ -17,9 +17,9 @@ struct app_place {
 };
 
 /*
- * Make the place in @f, which must outlive it. If the command runs as another user, who cannot
- * enter @f, the place is a directory below /run/frbpf or /tmp that only frbpf can write to.
- * Negative errno, message in @err.
+ * Make the place in @f, which must outlive it. A command of another user cannot enter @f. Then the
+ * place is a directory below /run/frbpf or /tmp that only frbpf can write to. Negative errno,
+ * message in @err.
  */
 int app_place__make(const struct output_dir *f, const struct child_user *user,
 		    struct app_place *ret, struct err *err);

@@ -24,7 +24,7 @@ struct run_rules {
  */
 int run_rules__make(const struct run_opts *opts, struct tracefs *tracefs, struct diags *d,
 		    struct run_rules *ret);
-/* Only check them, on a machine that cannot record. */
+/* Only check the rules, on a machine that cannot record. */
 int run_rules__check(const struct run_opts *opts, struct diags *d);
 void run_rules__free(struct run_rules *r);
 

@@ -46,7 +46,7 @@ int rule_trial__try(struct rule_trial *t, const struct trial_event *e, enum frbp
 
 /*
  * The same for a rule about other rules. Has the rule of @last, which was just tried with @e,
- * matched it, and have @others matched within the time of `when`, in its order?
+ * matched it? And have @others matched within the time, and in the order, that `when` gives?
  */
 struct trial_parts {
 	const struct rule_trial *last, *others[FRBPF_MAX_OTHERS];

@@ -118,7 +118,7 @@ struct wait_row {
 	const char *any[ANY + 1];
 	const char *with[ANY + 1];
 	bool in_lock; /* instead of @any: the task waits for a lock of the kernel */
-	/* not NULL: that lock is no mutex, and the function that takes it is one of these */
+	/* not NULL: the lock is not a mutex, and the function that takes it is one of these */
 	const char *const *takers;
 	bool killable; /* a kill ends the wait */
 	bool is_leaf;  /* the name that matches @any must be the innermost */
@@ -213,7 +213,7 @@ static bool has_any(const char *const *names, size_t n, const char *const *any)
 	return false;
 }
 
-/* Is the function that takes the lock one of @takers, and the lock no mutex? */
+/* Is the function that takes the lock one of @takers, and the lock not a mutex? */
 static bool takes_semaphore(const char *const *names, size_t n, const char *const *takers)
 {
 	size_t i = n;

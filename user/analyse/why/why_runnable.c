@@ -151,8 +151,8 @@ static void note_idle(uint64_t *to_ns, uint32_t *to_cpu, uint64_t ns, uint32_t c
 }
 
 /*
- * Find the CPU that idled longest, among those on which @tid may run and among all others, and add
- * the idle time of the two to @n. CPU @but does not count.
+ * Find the CPU that idled longest among those on which @tid may run, and the one among all others.
+ * Add the idle time of both to @n. CPU @but does not count.
  */
 static void idle_elsewhere(struct why *w, struct why_node *n, uint32_t tid, uint32_t but,
 			   uint64_t from, uint64_t to)

@@ -9,8 +9,8 @@
 #include "detect/tracepoint/btf_path.h"
 
 /*
- * @target, here and below, is that of struct when: "sched:sched_switch". Returns the name without
- * the system.
+ * @target, here and below, is the target of a struct when: "sched:sched_switch". Returns the name
+ * without the system.
  */
 const char *tracepoint_info__name(const char *target);
 

@@ -18,7 +18,7 @@ void base_clock__load(struct base_dir *b);
 int base_clock__save(const struct base_dir *b, struct err *err);
 /* The time now, ns. */
 uint64_t base_clock__now(const struct base_dir *b);
-/* Its time, ns, at @monotonic, a CLOCK_MONOTONIC time of this boot. */
+/* The time of the base's clock, ns, at @monotonic, a CLOCK_MONOTONIC time of this boot. */
 uint64_t base_clock__at(const struct base_dir *b, uint64_t monotonic);
 
 #endif

@@ -44,7 +44,7 @@ struct base_dir {
 };
 
 /*
- * Create @path (0700) or check it, lock it, and remove temporary files. It must be ours and no
+ * Create @path (0700) or check it, lock it, and remove temporary files. It must be ours and not a
  * symbolic link, and nobody else may write to it or replace it. 0 or negative errno with a message
  * in @err. -EBUSY: another daemon owns it; the message has its pid.
  */
@@ -92,8 +92,8 @@ int base_dir__promote_draft(const struct base_dir *b, const char *name, const ch
 			    size_t len);
 
 /*
- * Take the lock that is held while a manifest is read and rewritten, and while one is removed, so
- * that a removed manifest is not written again. One lock for all bases: a process has only one.
+ * Take the lock that is held while a manifest is read and rewritten, and while one is removed: a
+ * removed manifest must not be written again. One lock for all bases: a process has only one.
  */
 void base_dir__lock_manifests(void);
 void base_dir__unlock_manifests(void);

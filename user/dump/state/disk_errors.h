@@ -15,9 +15,9 @@ struct disk_errors;
 struct disk_errors *disk_errors__new(const char *dir);
 
 /*
- * The errors so far, of all disks that count them; 0 if none does. Looks for disks if @n_devices,
- * the number of block devices, is not that of the last call, if a disk is gone, and once a minute
- * of @now, ns.
+ * The errors so far, of all disks that count them; 0 if none does. Looks for disks once a minute
+ * (@now: ns), if a disk is gone, and if @n_devices, the number of block devices, has changed since
+ * the last call.
  */
 uint64_t disk_errors__count(struct disk_errors *d, size_t n_devices, uint64_t now);
 
