@@ -57,7 +57,7 @@ bool format_line__is_common(const struct format_line *l);
  */
 bool format_field__find(const char *text, size_t len, const char *name, struct format_field *ret);
 /*
- * Get the number in a field. False: @raw is too short, or the field is no number of 1, 2, 4 or 8
+ * Get the number in a field. False: @raw is too short, or the field is not a number of 1, 2, 4 or 8
  * bytes.
  */
 bool format_field__number(const struct format_field *f, const void *raw, size_t raw_size,

@@ -118,9 +118,7 @@ static void reap_proxy(struct proxies *p, struct proxy *x)
 		remove_proxy(p, x);
 }
 
-/*
- * ---- starting a process ----
- */
+/* ---- starting a process ---- */
 
 static int fill_request(struct proxy_request *r, const char *name, char *const *command)
 {
@@ -237,9 +235,7 @@ int proxies__start(struct proxies *p, const char *name, const char *run, char *c
 	return 0;
 }
 
-/*
- * ---- one process ----
- */
+/* ---- one process ---- */
 
 static void send_to_proxy(struct proxy *x, enum proxy_op op, const char *text)
 {
@@ -297,9 +293,7 @@ void proxy__unref(struct proxy *x)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/*
- * ---- all processes ----
- */
+/* ---- all processes ---- */
 
 /* False: the process has ended. */
 static bool process_proxy(struct proxies *p, struct proxy *x, proxies_fn fn, void *arg)

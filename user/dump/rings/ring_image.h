@@ -51,8 +51,8 @@ struct ring_image ring_image__make(const uint8_t *copy, size_t size, uint64_t he
  * too, at most half of the image.
  *
  * *ret is an array of *ret_n pointers into the image, owned by the caller; NULL: no records.
- * *ret_torn: bytes at the old end that are no record, or dropped; if not 0, older records existed.
- * 0 or -ENOMEM.
+ * *ret_torn: bytes at the old end that are not a record, or were dropped; if not 0, older records
+ * existed. 0 or -ENOMEM.
  */
 int ring_image__records(const struct ring_image *img, const struct perf_event_header ***ret,
 			size_t *ret_n, size_t *ret_torn);
