@@ -10,7 +10,7 @@
 #include "common/array.h"
 
 #define SPIN_RUNS    1000 /* further runs of a CPU are not looked at */
-#define SPIN_PERCENT 90 /* least share that an owner runs; events show its start late */
+#define SPIN_PERCENT 90	  /* least share that an owner runs; events show its start late */
 
 static bool is_text(const char *a, const char *b)
 {
