@@ -21,10 +21,7 @@
 enum why_type {
 	WHY_ALL, /* the root */
 	WHY_RAN, /* tid was on a CPU */
-	/*
-	 * interrupt number (soft: softirq number) took the CPU that tid was on, or waited for (cpu
-	 * - 1)
-	 */
+	/* interrupt number (soft: softirq number) took the CPU that tid was on or, see cpu, awaited */
 	WHY_INTERRUPTED,
 	WHY_QUEUED,  /* tid was runnable while who was on the CPU */
 	WHY_RECLAIM, /* tid was on a CPU, in direct reclaim; soft: because of its cgroup's limit */
@@ -97,8 +94,10 @@ struct why_key {
 	uint8_t context; /* enum wake_context */
 	uint8_t missing; /* enum why_missing */
 	/*
-	 * WHY_INTERRUPTED: a softirq. WHY_RECLAIM: of a cgroup. WHY_QUEUED: 1 + the CPU that it had
-	 * to leave, because the CPU went offline. WHY_SPUN: who is inferred, no event says it.
+	 * WHY_INTERRUPTED: a softirq.
+	 * WHY_RECLAIM: at the limit of a cgroup.
+	 * WHY_QUEUED: 1 + the CPU that it had to leave, because the CPU went offline.
+	 * WHY_SPUN: who is inferred, no event names the owner.
 	 * WHY_WAITED: its stack was not recorded, as short waits are sampled.
 	 */
 	uint32_t soft;
