@@ -176,7 +176,9 @@ static void print_histogram(const struct frbpf_rule_state *st)
 	}
 }
 
-/* Does @ns exceed 100 % of the window, although a single CPU or thread, as seen here, cannot? */
+/*
+ * Is the threshold @ns out of reach? One CPU or thread cannot exceed its window, and no value did.
+ */
 static bool is_out_of_reach(const struct tune *t, uint64_t ns)
 {
 	uint64_t window = t->when->share.window;

@@ -66,7 +66,7 @@ static bool is_shadowed(const struct rule_conf *rule)
 		return false;
 	if (when->silence || when__has_values(when))
 		return true;
-	/* a span may end in another task, and its condition would see that task */
+	/* after its end, a span may have another subject than while it was pending */
 	return when->pending && !(rule->expr.n_nodes && (when->source == FRBPF_SOURCE_SPAN ||
 							 when->source == FRBPF_SOURCE_PROBE_SPAN));
 }

@@ -214,7 +214,7 @@ static void want_note_open(struct want *w, uint64_t time)
 		w->w.cut(w->w.arg);
 }
 
-/* A recording begins (@by 1) or ends (-1): adjust the number of active recordings per role. */
+/* A recording begins (@by is 1) or ends (-1): adjust the number of active recordings per role. */
 static void want_roles_change(struct retrace_file *f, struct want *w, int by)
 {
 	size_t n = perf_file__info(replay__file(f->replay))->n_events;

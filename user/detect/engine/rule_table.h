@@ -26,9 +26,11 @@ struct rule_table {
 /*
  * Build the table of those @rules that are on the events of @when. slots[i] is the slot of rule i.
  * @cgroups has the cgroups that the rules name, @patterns the patterns that they match paths with;
- * NULL: none. 0 or: -E2BIG more than FRBPF_MAX_RULES rules -ENOSPC more than FRBPF_MAX_GLOBS
- * different patterns -ENODEV a block device does not exist -EINVAL BPF cannot evaluate a rule: it
- * has more than FRBPF_MAX_NODES predicates, or the last
+ * NULL: none. 0 or:
+ *  -E2BIG   more than FRBPF_MAX_RULES rules
+ *  -ENOSPC  more than FRBPF_MAX_GLOBS different patterns
+ *  -ENODEV  a block device does not exist
+ *  -EINVAL  BPF cannot evaluate a rule: it has more than FRBPF_MAX_NODES predicates, or the last
  *           one lacks FRBPF_NODE_END
  */
 int rule_table__build(const struct when *when, const struct rule_conf *rules, size_t n_rules,
