@@ -21,7 +21,7 @@
 enum why_type {
 	WHY_ALL, /* the root */
 	WHY_RAN, /* tid was on a CPU */
-	/* interrupt number (soft: a softirq) took the CPU that tid was on or, see cpu, waited for */
+	/* interrupt number (soft: a softirq) took the CPU that tid was on or waited for, see cpu */
 	WHY_INTERRUPTED,
 	WHY_QUEUED,  /* tid was runnable while who was on the CPU */
 	WHY_RECLAIM, /* tid was on a CPU, in direct reclaim; soft: because of its cgroup's limit */
