@@ -265,7 +265,7 @@ copy_incident() {
 	mv cause another
 	run -0 frbpf why
 	same "first line" "${lines[0]}" "stored verdict: $verdict"
-	[[ ${lines[1]} == "Here names or dumps are missing"* && ${lines[2]} != *"in lock_sleep"* ]] || fail "$output"
+	[[ ${lines[1]} == "Names or dumps are missing here"* && ${lines[2]} != *"in lock_sleep"* ]] || fail "$output"
 	# a newer version may know better
 	copy_incident "$name" 2001010101010101 '.frbpf = "1"'
 	run -0 frbpf why 2001010101010101
@@ -317,7 +317,7 @@ kernel_names_of() { # DUMP [OPTION...]
 	jq 'del(.kernel_symbols)' "gone/incidents/$name.json" >"flat/$name.json"
 	run -0 without_kernel_names "$FRBPF" why "flat/$name.json"
 	same "first line" "${lines[0]}" "stored verdict: $verdict"
-	[[ ${lines[1]} == "Here names or dumps are missing"* && ${lines[2]} == *" % of "* ]] || fail "$output"
+	[[ ${lines[1]} == "Names or dumps are missing here"* && ${lines[2]} == *" % of "* ]] || fail "$output"
 	without_kernel_names "$FRBPF" why --json "flat/$name.json" |
 		jq -e --arg v "$verdict" '.stored.verdict == $v and .verdict != $v' || fail "no stored verdict as JSON"
 	run -0 "$FRBPF" why "flat/$name.json"

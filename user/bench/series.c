@@ -138,7 +138,7 @@ static int check_series_rule(const struct series_rule *a, const struct series_ru
 			     struct err *err)
 {
 	if (!same_series_text(a->name, b->name))
-		return err_set(err, -EINVAL, "of other rules: it has '%.64s' where '%.64s' is now",
+		return err_set(err, -EINVAL, "of other rules: it has '%.64s', now it is '%.64s'",
 			       a->name, b->name);
 	if (!same_series_text(a->when, b->when) || !same_series_text(a->condition, b->condition))
 		return err_set(err, -EINVAL,
@@ -154,7 +154,7 @@ int series__check_same(const struct series *a, const struct series *b, struct er
 	int code = 0;
 
 	if (a->n_rules != b->n_rules)
-		return err_set(err, -EINVAL, "of other rules: it has %zu of them, and %zu are now",
+		return err_set(err, -EINVAL, "of other rules: it has %zu, now there are %zu",
 			       a->n_rules, b->n_rules);
 	for (size_t i = 0; i < a->n_rules && !code; i++)
 		code = check_series_rule(&a->rules[i], &b->rules[i], err);

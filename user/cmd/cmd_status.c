@@ -276,7 +276,7 @@ static void print_memory(const json_t *m)
 	       units__format_size(num(m, "heap_bytes"), b, sizeof(b)),
 	       units__format_size(num(m, "heap_in_use_bytes"), d, sizeof(d)),
 	       units__format_size(num(m, "sideband_bytes"), c, sizeof(c)));
-	printf("              beside that: rings %s, those of the side band %s\n",
+	printf("              in addition: rings %s, side-band rings %s\n",
 	       units__format_size(num(m, "rings_bytes"), a, sizeof(a)),
 	       units__format_size(num(m, "sideband_rings_bytes"), b, sizeof(b)));
 	printf("              of max-memory: %s of %s (rings and copies, rings of the side band)\n",

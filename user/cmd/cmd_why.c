@@ -185,7 +185,7 @@ static void print_stored(const struct why *w, const struct why_verdict *v, json_
 	}
 	cmd_make_printable(stored);
 	printf("stored verdict: %s\n", str(stored, "verdict"));
-	printf("Here names or dumps are missing, so that this remains:\n");
+	printf("Names or dumps are missing here, so only this is known:\n");
 	screen->lines -= screen->lines > STORED_LINES ? STORED_LINES : 0;
 }
 

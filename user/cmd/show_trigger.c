@@ -23,8 +23,8 @@ static void print_task(const char *label, const json_t *t)
 	    !json_integer_value(json_object_get(t, "uid")) && !str(t, "comm")[0])
 		return;
 	if (!str(t, "comm")[0]) { /* the sender of a message, which ended before it was looked up */
-		printf("  %-10s pid %lld, uid %lld, which had ended: its name is not known\n",
-		       label, (long long)json_integer_value(json_object_get(t, "pid")),
+		printf("  %-10s pid %lld, uid %lld, which had ended; its name is unknown\n", label,
+		       (long long)json_integer_value(json_object_get(t, "pid")),
 		       (long long)json_integer_value(json_object_get(t, "uid")));
 		return;
 	}

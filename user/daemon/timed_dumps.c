@@ -66,7 +66,8 @@ static void dump_timed_session(struct recorder *r, const struct active_set *g, s
 		t->due += s->output.every_ns * ((now - t->due) / s->output.every_ns + 1);
 	format_reason(s, reason, sizeof(reason));
 	if (recorder__dump(r, 1ULL << i, reason) < 0)
-		log_warn("session '%s': too many dumps are in progress: one of --switch-output is "
+		log_warn("session '%s': too many dumps are in progress: a dump of --switch-output "
+			 "is "
 			 "skipped",
 			 s->name);
 }

@@ -124,7 +124,8 @@ static int check_state(const struct perfdata_writer *w, enum writer_state want, 
 {
 	if (w->state == want)
 		return 0;
-	return err_set(err, -EINVAL, "%s: a writer was used out of turn", w->tmp_name);
+	return err_set(err, -EINVAL, "%s: bug: the writer is in the wrong state for this call",
+		       w->tmp_name);
 }
 
 static int collect_ids(struct perfdata_writer *w, struct err *err)

@@ -155,7 +155,7 @@ static int open_fifo(struct proxy_process *p, const char *name)
 		err = EPERM;
 	if (!err)
 		return fd;
-	snprintf(why, sizeof(why), "no fifo '%s': %s", name, strerror(err));
+	snprintf(why, sizeof(why), "cannot use fifo '%s': %s", name, strerror(err));
 	send_to_daemon(p, PROXY_TROUBLE, why);
 	if (fd >= 0)
 		close(fd);

@@ -165,7 +165,7 @@ int output_dir__finish(struct output_dir *f, const struct child_user *owner, str
 		code = give_directory(f, owner);
 	base_dir__close(&f->base, false);
 	f->open = false;
-	return code ? err_set(err, code, "%s cannot be given to %s: %s", f->base.path, owner->name,
-			      strerror(-code))
+	return code ? err_set(err, code, "cannot change the owner of %s to %s: %s", f->base.path,
+			      owner->name, strerror(-code))
 		    : 0;
 }
