@@ -3,6 +3,8 @@
  * Rules on events that do not come, on the real kernel. Independent of speed: a child says how long
  * it was silent.
  */
+#include <sys/prctl.h>
+
 #include "common/clock.h"
 #include "syscall_fixture.h"
 
@@ -101,8 +103,10 @@ static void test_absent_under_a_condition(void **state)
 	snprintf(others, sizeof(others), "ppid == %d", getpid());
 	pid = fork();
 	assert_true(pid >= 0);
-	if (!pid)
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* of a test that fails */
 		_exit(beat(b));
+	}
 	while (!*(volatile uint64_t *)&b->n)
 		usleep(1000);
 	rules[0] = absent_rule(10, "absent(syscall:read) > 300ms", named);
