@@ -172,6 +172,10 @@ static void contexts(void **state)
 				 "handle_softirqs", "do_softirq", "tcp_sendmsg", "nbd_queue_rq",
 				 "blk_mq_dispatch_rq_list"),
 			 WAKE_NET);
+	/* a timeout that expires while its CPU sends */
+	assert_int_equal(CONTEXT(true, false, "process_timeout", "call_timer_fn", "handle_softirqs",
+				 "do_softirq", "udp_sendmsg"),
+			 WAKE_TIMER);
 	assert_int_equal(CONTEXT(true, false, "rcu_core", "handle_softirqs"), WAKE_IRQ);
 }
 

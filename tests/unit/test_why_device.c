@@ -470,13 +470,28 @@ static void test_two_flushes(void **state)
 		request_wakes(w, 30, 0);
 		asked(w, (struct why_question){ 0 }, 10, 30);
 		if (i)
-			says_below(w, 0,
-				   "20ms unknown: events do not tell its flush from others of that "
-				   "time: see f/s and f_await of iostat -x");
+			says_below(
+				w, 0,
+				"20ms unknown: events do not tell one flush from another of that "
+				"time: see f/s and f_await of iostat -x");
 		else
 			says_below(w, 0, "20ms device 8:0 worked for its own requests");
 		why__free(w);
 	}
+}
+
+/* Of two data requests at one sector the last one issued counts. */
+static void test_two_at_a_sector(void **state)
+{
+	struct why *w = story_begin();
+
+	request(w, 5, SCHED_RQ_ISSUE, OTHER, 8);
+	request(w, 10, SCHED_RQ_ISSUE, SUBJECT, 8);
+	switches(w, 10, 0, SUBJECT, 0, true);
+	request_wakes(w, 30, 8);
+	asked(w, (struct why_question){ 0 }, 10, 30);
+	says_below(w, 0, "20ms device 8:0 worked for its own requests");
+	why__free(w);
 }
 
 /* The requests that ended the waits were for two devices. */
@@ -514,6 +529,7 @@ int main(void)
 		cmocka_unit_test(test_too_many_events_for_signal),
 		cmocka_unit_test(test_served_on_behalf),
 		cmocka_unit_test(test_two_flushes),
+		cmocka_unit_test(test_two_at_a_sector),
 		cmocka_unit_test(test_several_devices),
 		cmocka_unit_test(test_flush),
 		cmocka_unit_test(test_merged_request),

@@ -325,7 +325,8 @@ enum wake_context wake_context__of(const char *const *names, size_t n, bool in_i
 		"el0t_64_irq", "el1_interrupt", "el0_interrupt",    "gic_handle_irq", NULL
 	};
 
-	static const char *const softirqs[] = { "handle_softirqs", "__do_softirq", NULL };
+	static const char *const softirqs[] = { "handle_softirqs", "__do_softirq",
+						"__softirqentry_text_start", NULL };
 	size_t inner;
 
 	if (!in_irq && !softirqd)
@@ -334,7 +335,7 @@ enum wake_context wake_context__of(const char *const *names, size_t n, bool in_i
 	inner = innermost_frames(names, n, softirqs); /* without frames of the interrupted task */
 	if (has_any(names, inner, blocks))
 		return WAKE_BLOCK;
-	if (has_any(names, n, net)) {
+	if (has_any(names, inner, net)) {
 		/*
 		 * Other softirqs may run in any task, also those with packets that another CPU
 		 * received (RPS).

@@ -242,6 +242,7 @@ static int request_feed(struct device_past *d, uint32_t i)
 		if (i != d->end && r->issued >= d->own.issued)
 			return 0;
 		if (time > d->before) {
+			d->several |= several && i == d->end;
 			err = several ? why__add_unknown(d->w, d->n, d->tid, MISSING_FLUSH,
 							 d->before, time)
 				      : explain_served(d, r, time);
@@ -282,8 +283,8 @@ static void find_own_request(struct device_past *d, uint64_t from)
 			inserted = e->kind == SCHED_RQ_INSERT;
 		if (e->kind == SCHED_RQ_ISSUE) {
 			if (d->own.issued && !again) {
-				d->several = true;
-				d->own.issued = 0;
+				d->several = !e->value;
+				d->own.issued = d->several ? 0 : d->own.issued;
 				return;
 			}
 			d->own.issued = d->own.issued ?: e->time;
@@ -345,7 +346,7 @@ int why_device__explain(struct why *w, struct why_node *n, uint32_t tid, uint32_
 		if (is_of_request(&e->v[i], d.dev))
 			err = request_feed(&d, i);
 	err = err ?: why__add_unknown(w, n, tid, missing_request(&d), d.before, to);
-	if (!err && i > d.end)
+	if (!err && i > d.end && !d.several)
 		note_request(&d, &e->v[d.end]);
 	requests_free(&d);
 	return err;

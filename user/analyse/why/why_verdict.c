@@ -80,7 +80,7 @@ static const struct {
 			     SCHED_SIGNAL },
 	[MISSING_DEPTH] = { "depth", "the chain of wakeups is too long to follow",
 			    "ask about its last task with -i FILE --tid TID" },
-	[MISSING_FLUSH] = { "flush", "events do not tell its flush from others of that time",
+	[MISSING_FLUSH] = { "flush", "events do not tell one flush from another of that time",
 			    "see f/s and f_await of iostat -x" },
 	[MISSING_ENDED] = { "ended", "the task had ended",
 			    "ask about the time before with -i FILE --tid TID --to" },
