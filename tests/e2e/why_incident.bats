@@ -385,7 +385,7 @@ expect_known() { # INCIDENT REASON
 	frbpf_stop >/dev/null
 	run -0 frbpf why
 	[[ ${lines[0]} == *"unknown: the recording begins later"* ]] || fail "$output"
-	[[ $output == *"waited for a futex in main (futex), until woken by cause/$(jq '.culprits[0]' truth)"*"its own timer"* ]] || fail "$output"
+	[[ $output == *"waited for a futex in "*" (futex), until woken by cause/$(jq '.culprits[0]' truth)"*"its own timer"* ]] || fail "$output"
 	frbpf why --json | jq -e '.missing == "before" and .unknown_ns < .of_ns and .of_ns > 40000000'
 }
 
