@@ -9,6 +9,8 @@
 #
 #	scripts/idioms.sh [DIRECTORY]	that has user/, and maybe bpf/, tests/ and configs/; the default is this tree
 set -u
+# shellcheck source=check/tap.sh
+. "$(dirname "$0")/check/tap.sh"
 cd "${1:-$(dirname "$0")/..}" || exit 1
 
 # "FILE:LINE: what is wrong"
@@ -51,18 +53,6 @@ long_lines() { # DIRECTORY
 			if (columns > 100)
 				print FILENAME ":" FNR ": " columns " columns, more than 100"
 		}'
-}
-
-n=0 failed=0
-result() { # TITLE COMPLAINTS
-	((++n))
-	if [[ $2 ]]; then
-		echo "not ok $n - $1"
-		echo "# ${2//$'\n'/$'\n'# }"
-		failed=1
-	else
-		echo "ok $n - $1"
-	fi
 }
 
 for directory in user/*/; do

@@ -7,6 +7,8 @@
 #
 #	scripts/layers.sh [DIRECTORY]	that has user/; the default is this tree
 set -u
+# shellcheck source=check/tap.sh
+. "$(dirname "$0")/check/tap.sh"
 cd "${1:-$(dirname "$0")/..}" || exit 1
 
 # directory: what it uses. Each line names only directories of lines above it, so there are no cycles.
@@ -44,19 +46,6 @@ includes() {
 		}'
 }
 
-n=0
-result() { # TITLE COMPLAINTS
-	((++n))
-	if [[ $2 ]]; then
-		echo "not ok $n - $1"
-		echo "# ${2//$'\n'/$'\n'# }"
-		failed=1
-	else
-		echo "ok $n - $1"
-	fi
-}
-
-failed=0
 all=$(includes)
 for directory in user/*; do
 	directory=${directory#user/}

@@ -13,6 +13,8 @@
 #
 #	scripts/names.sh [DIRECTORY]	that has user/ and bpf/, and maybe tests/; the default is this tree
 set -u
+# shellcheck source=check/tap.sh
+. "$(dirname "$0")/check/tap.sh"
 cd "${1:-$(dirname "$0")/..}" || exit 1
 
 # A name made of these words alone says nothing: verbs, prepositions, pronouns and the like.
@@ -114,18 +116,6 @@ shared_names() {
 		}' <<<"$all" | sort
 }
 
-n=0 failed=0
-result() { # DIRECTORY COMPLAINTS
-	((++n))
-	if [[ $2 ]]; then
-		echo "not ok $n - static functions of $1"
-		echo "# ${2//$'\n'/$'\n'# }"
-		failed=1
-	else
-		echo "ok $n - static functions of $1"
-	fi
-}
-
 all=$(static_functions user)$'\n'$(static_functions bpf)
 for directory in user/*/ bpf/; do
 	directory=${directory%/}
@@ -136,7 +126,7 @@ for directory in user/*/ bpf/; do
 		}
 		{name = $1; file = $2}' <<<"$all")
 	[[ $directory != bpf ]] || wrong+=${wrong:+$'\n'}$(shared_names)
-	result "$directory" "$wrong"
+	result "static functions of $directory" "$wrong"
 done
 
 others=$(any_functions user bpf)
@@ -145,11 +135,11 @@ for directory in tests/*/; do
 	compgen -G "$directory*.c" >/dev/null || continue
 	twins=$(names_of_tests "${directory%/}")
 	used+=$'\n'$twins
-	result "${directory%/}" "$(grep ' ' <<<"$twins")"
+	result "static functions of ${directory%/}" "$(grep ' ' <<<"$twins")"
 done
 while IFS=: read -r name _; do
 	[[ ! $name || ! -d tests ]] || grep -qx "$name" <<<"$used" ||
-		result tests "scripts/names.sh: \`tests_too\` has $name, which tests/ does not share"
+		result "static functions of tests" "scripts/names.sh: \`tests_too\` has $name, which tests/ does not share"
 done <<<"$tests_too"
 echo "1..$n"
 exit $failed
