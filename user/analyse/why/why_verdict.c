@@ -332,6 +332,26 @@ static int end_in_queue(struct why_verdict *v, const struct why *w, const struct
 		       ?: why_phrase__add_left(&v->text, most);
 }
 
+/* End the verdict at a wait that nothing else explains. */
+static void end_at_wait(struct why_verdict *v, const struct why *w, const struct why_node *n)
+{
+	const struct why_key *k = &n->key;
+
+	if (k->kind == WAIT_STOPPED)
+		set_culprit(v, w, CAUSE_STOPPED, k->sender, n->ns);
+	else if ((k->kind == WAIT_OVER_HIGH || k->kind == WAIT_RECLAIM) && k->context == WAKE_TIMER)
+		set_culprit(v, w, CAUSE_RECLAIM, k->tid, n->ns);
+	else if (k->context == WAKE_TIMER)
+		set_culprit(v, w, k->kind == WAIT_SLEEP ? CAUSE_OWN_TIMER : CAUSE_TIMEOUT, k->tid,
+			    n->ns);
+	else if (k->context == WAKE_BLOCK)
+		set_culprit(v, w, CAUSE_DEVICE, k->tid, n->ns);
+	else if (k->context == WAKE_NET)
+		set_culprit(v, w, CAUSE_NETWORK, k->tid, n->ns);
+	else
+		set_culprit(v, w, CAUSE_TASK, k->who, n->ns);
+}
+
 /* End the verdict at a node without children. */
 static void end_at(struct why_verdict *v, const struct why *w, const struct why_node *n)
 {
@@ -369,25 +389,12 @@ static void end_at(struct why_verdict *v, const struct why *w, const struct why_
 		set_culprit(v, w, CAUSE_IO_LIMIT, k->tid, n->ns);
 		return;
 	case WHY_WAITED:
-		break;
+		end_at_wait(v, w, n);
+		return;
 	default:
 		set_culprit(v, w, CAUSE_UNKNOWN, 0, n->ns);
 		v->missing = k->missing;
-		return;
 	}
-	if (k->kind == WAIT_STOPPED)
-		set_culprit(v, w, CAUSE_STOPPED, k->sender, n->ns);
-	else if ((k->kind == WAIT_OVER_HIGH || k->kind == WAIT_RECLAIM) && k->context == WAKE_TIMER)
-		set_culprit(v, w, CAUSE_RECLAIM, k->tid, n->ns);
-	else if (k->context == WAKE_TIMER)
-		set_culprit(v, w, k->kind == WAIT_SLEEP ? CAUSE_OWN_TIMER : CAUSE_TIMEOUT, k->tid,
-			    n->ns);
-	else if (k->context == WAKE_BLOCK)
-		set_culprit(v, w, CAUSE_DEVICE, k->tid, n->ns);
-	else if (k->context == WAKE_NET)
-		set_culprit(v, w, CAUSE_NETWORK, k->tid, n->ns);
-	else
-		set_culprit(v, w, CAUSE_TASK, k->who, n->ns);
 }
 
 static const char *link_word(const struct why_node *n)
