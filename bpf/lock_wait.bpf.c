@@ -48,11 +48,13 @@ char LICENSE[] SEC("license") = "GPL";
 struct spin {
 	__u64 lock, since;
 	struct frbpf_lock_wait wait;
+	__u32 tid; /* the task that spins */
 };
 
 /*
- * The spin on this CPU. There is only one, since a spinning task is not preempted. A spin in an
- * interrupt that comes meanwhile is ignored.
+ * The spin on this CPU. A spinning task is not preempted, but one that spins for a mutex may give
+ * up the CPU: then the next task's spin replaces its own. A spin in an interrupt that comes
+ * meanwhile is ignored.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -60,6 +62,12 @@ struct {
 	__type(key, __u32);
 	__type(value, struct spin);
 } spins SEC(".maps");
+
+/* Is this the spin of the current task for @lock? */
+static __always_inline bool spin_is_for(const struct spin *s, void *lock)
+{
+	return s->lock == (__u64)lock && s->tid == (__u32)bpf_get_current_pid_tgid();
+}
 
 static __always_inline void owner_read(struct frbpf_lock_wait *w, __u64 owner)
 {
@@ -120,15 +128,18 @@ int BPF_PROG(lw_begin, void *lock, __u32 flags)
 	if (!s)
 		return 0;
 	if (flags & LCB_F_SPIN) {
-		if (s->lock && (__s64)(now - s->since) < SPIN_LOST_NS)
+		__u32 tid = bpf_get_current_pid_tgid();
+
+		if (s->lock && s->tid == tid && (__s64)(now - s->since) < SPIN_LOST_NS)
 			return 0;
 		s->lock = (__u64)lock;
+		s->tid = tid;
 		s->since = now;
 		__builtin_memset(&s->wait, 0, sizeof(s->wait));
 		wait_fill(&s->wait, lock, flags);
 		return 0;
 	}
-	if (s->lock == (__u64)lock) { /* a mutex: the task spun first */
+	if (spin_is_for(s, lock)) { /* a mutex: the task spun first */
 		w.spun_ns = now - s->since;
 		s->lock = 0;
 	}
@@ -143,7 +154,7 @@ int BPF_PROG(lw_end, void *lock, int ret)
 	__u32 zero = 0;
 	struct spin *s = bpf_map_lookup_elem(&spins, &zero);
 
-	if (!s || !lock || s->lock != (__u64)lock)
+	if (!s || !lock || !spin_is_for(s, lock))
 		return 0;
 	s->lock = 0;
 	s->wait.spun_ns = bpf_ktime_get_ns() - s->since;
