@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -196,10 +197,10 @@ static uint32_t stop_sender(struct why *w, uint32_t tid, const struct task_span 
 	for (uint32_t i = 0; i < out && i < SIGNALS_BACK && why__may_look(w); i++) {
 		const struct sched_event *e = &w->events.v[out - 1 - i];
 
-		if (e->kind != SCHED_SIGNAL || e->arg < 18 || e->arg > 22 ||
+		if (e->kind != SCHED_SIGNAL || e->arg < SIGCONT || e->arg > SIGTTOU ||
 		    !tasks_share_process(w, tid, e->other))
 			continue;
-		if (e->arg == 18) /* SIGCONT; from SIGSTOP (19) on they stop it */
+		if (e->arg == SIGCONT) /* the signals from here to SIGTTOU stop it */
 			return 0;
 		if (!e->prio) /* the result: it was not ignored, and did not wait already */
 			return e->tid;

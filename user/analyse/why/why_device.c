@@ -129,7 +129,7 @@ static int explain_held(struct device_past *d, uint64_t from, uint64_t to)
 	};
 	uint32_t wake = sender_wake(w, r), sender = request_sender(r);
 
-	if (w->stacks_cut || why__limit_or(w, MISSING_NOTHING)) /* the stack may show a limit */
+	if (w->stacks_cut || w->looks_cut) /* the stack may show a limit */
 		return why__add_unknown(w, d->n, d->tid, MISSING_LIMIT, from, to);
 	if (wake != NO_EVENT)
 		stack_notes__want(&w->notes, wake);
@@ -168,7 +168,7 @@ static int explain_served(struct device_past *d, const struct device_request *r,
 	if (r->issued > time && r->issued == d->own.issued)
 		return explain_before(d, begin, time);
 	/* if a search was cut off, it may have been the search for whom the sender works */
-	if (!r->issued || r->issued > time || why__limit_or(d->w, MISSING_NOTHING))
+	if (!r->issued || r->issued > time || d->w->looks_cut)
 		return why__add_unknown(d->w, d->n, d->tid, missing_request(d), begin, time);
 	if (sent > begin && sent - begin >= WHY_LONG_NS) {
 		if (explain_before(d, begin, sent))
@@ -283,8 +283,10 @@ static void find_own_request(struct device_past *d, uint64_t from)
 			inserted = e->kind == SCHED_RQ_INSERT;
 		if (e->kind == SCHED_RQ_ISSUE) {
 			if (d->own.issued && !again) {
-				d->several = !e->value;
-				d->own.issued = d->several ? 0 : d->own.issued;
+				if (!e->value) {
+					d->several = true;
+					d->own.issued = 0;
+				}
 				return;
 			}
 			d->own.issued = d->own.issued ?: e->time;

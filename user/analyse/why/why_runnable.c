@@ -92,7 +92,7 @@ static enum quota_refill why_quota__refill(struct why *w, const struct task_span
 		first = first ?: e->v[i].time;
 		last = e->v[i].time;
 	}
-	if (why__limit_or(w, MISSING_NOTHING))
+	if (w->looks_cut)
 		return REFILL_UNKNOWN;
 	if (!first)
 		return unknown || sched_timeline__lost(&w->timeline, s->from, s->to)
@@ -332,7 +332,7 @@ static bool queue_walk_next(struct why *w, uint32_t tid, struct queue_walk *k)
 		}
 		k->place = k->next;
 	}
-	if (k->from >= k->until || why__limit_or(w, MISSING_NOTHING))
+	if (k->from >= k->until || w->looks_cut)
 		return false;
 	k->to = k->until;
 	return true;
@@ -411,13 +411,11 @@ static int explain_kept_off(struct why *w, struct why_node *parent, uint32_t tid
 	case REFILL_UNKNOWN:
 		return why__add_unknown(w, parent, tid, why__limit_or(w, MISSING_QUOTA), from, to);
 	case REFILL_SEEN:
-		if (idle_beside(w, tid, s, last) < WHY_LONG_NS &&
-		    !why__limit_or(w, MISSING_NOTHING))
-			return explain_refilled(w, parent, tid, s,
-						why_quota__of(w, tid) == WHY_QUOTA_UNKNOWN ? s->from
-											   : first,
-						last, from, to);
-		break;
+		if (idle_beside(w, tid, s, last) >= WHY_LONG_NS || w->looks_cut)
+			break;
+		if (why_quota__of(w, tid) == WHY_QUOTA_UNKNOWN) /* then the refill may be chance */
+			first = s->from;
+		return explain_refilled(w, parent, tid, s, first, last, from, to);
 	default:
 		break;
 	}

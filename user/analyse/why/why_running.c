@@ -125,7 +125,7 @@ static uint32_t spin_owner(struct why *w, uint32_t cpu, uint64_t from, uint64_t 
 			return 0;
 		owner = tid;
 	}
-	return why__limit_or(w, MISSING_NOTHING) ? 0 : owner;
+	return w->looks_cut ? 0 : owner;
 }
 
 /* Add the recorded times in which the task spun, at most @most ns; *ret is the sum. */
