@@ -85,13 +85,17 @@ _Static_assert(sizeof(struct frbpf_off_cpu) ==
 	       "frames follow the head");
 _Static_assert((FRBPF_OFF_CPU_HEAD + 4) % 8 == 0, "the kernel does not pad it");
 
-/* A task that was asleep at a freeze. The record ends after the last frame. */
+/*
+ * A sleep that the copies of the rings lack: it had not ended at the freeze, or the rings were
+ * paused when it ended. The record ends after the last frame.
+ */
 struct frbpf_asleep {
 	__u32 size;		      /* of the record, bytes */
-	__u32 cpu;		      /* where it ran last */
+	__u32 cpu;		      /* where the task ran last; if the sleep has ended: next */
+	__u64 ended;		      /* ns; 0: not yet */
 	struct frbpf_off_cpu off_cpu; /* ns: when the sleep began */
 } __attribute__((packed));
 
-#define FRBPF_ASLEEP_HEAD (8 + FRBPF_OFF_CPU_HEAD) /* bytes before the frames */
+#define FRBPF_ASLEEP_HEAD (16 + FRBPF_OFF_CPU_HEAD) /* bytes before the frames */
 
 #endif

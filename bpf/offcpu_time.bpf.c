@@ -5,7 +5,8 @@
  * preempted. The user stack is taken when the task leaves the CPU, as only the current task has
  * one. The kernel stack is that of the sleep until the task runs again.
  *
- * After a freeze, an iterator lists the tasks that were asleep at that time.
+ * After a freeze, an iterator lists the tasks that still sleep. Sleeps that ended meanwhile are in
+ * a BPF ring buffer: their tasks may be gone before the iterator runs.
  */
 #include "vmlinux.h"
 
@@ -28,6 +29,8 @@ const volatile bool sampled = false; /* for `run = evidence`: see off_cpu_counts
 #define BUDGET_NS	   200000  /* sampled: a task gets one record for this much sleep */
 #define PREEMPTED_LEAST_NS 1000000 /* sampled: shorter times without a CPU are not written */
 #define USER_PAUSE_NS	   200000  /* sampled: the user stack of a task is not taken more often */
+
+#define RING_PAUSED -28 /* -ENOSPC of bpf_perf_event_output() */
 
 /* Numbers of tasks, in the pid namespace of the daemon: for the iterator */
 struct {
@@ -56,12 +59,7 @@ struct off_cpu {
 	bool preempted;
 	__u64 user_bytes;
 	__u64 user[FRBPF_OFF_CPU_USER];
-	/* the last sleep that the rings may lack at a freeze: see off_cpu_keep() */
-	struct {
-		__u64 begin, end; /* ns; begin 0: none */
-		__u64 kernel_bytes, user_bytes;
-		__u64 kernel[FRBPF_OFF_CPU_KERNEL];
-	} kept;
+	__u64 listed; /* @freeze_began of the last freeze at which a sleep was listed */
 };
 
 struct {
@@ -76,7 +74,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct frbpf_off_cpu);
+	__type(value, struct frbpf_asleep);
 } records SEC(".maps");
 
 __u64 marked; /* tasks that the iterator has added */
@@ -201,34 +199,45 @@ static __always_inline void off_cpu_begin(struct task_struct *task, __u64 now, b
 	})
 
 /*
- * ns: a freeze whose tasks are not listed yet, set by the daemon when the rings do not change any
- * more; 0: none
+ * ns, set by the daemon: the start of the last freeze; and its time, once the rings do not change
+ * any more, until the sleeping tasks are listed (0: none are to be listed)
  */
-__u64 frozen_at;
+__u64 freeze_began, frozen_at;
 
 static __always_inline bool spans_freeze(__u64 begin, __u64 end)
 {
 	return begin < frozen_at && end >= frozen_at;
 }
 
+/* Sleeps that ended when their record could not get into the copies of the rings */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20); /* set before load */
+} ended SEC(".maps");
+
+__u64 ended_lost; /* did not fit into @ended */
+
 /*
- * Keep a sleep that has ended, for ot_asleep(). The copies of the rings may lack it: the rings were
- * paused when it ended, or had been copied before. A kept sleep that spans the freeze is not
- * replaced by a later one.
+ * A sleep that ends while ot_asleep() looks at it is listed once: by the first that calls this. At
+ * a freeze, a task has one sleep to be listed.
  */
-static __always_inline void off_cpu_keep(struct off_cpu *s, const struct frbpf_off_cpu *r,
-					 __u64 kernel_bytes, __u64 begin, __u64 now)
+static __always_inline bool listed_first(struct off_cpu *s)
 {
-	s->kept.begin = 0;
-	barrier();
-	if (!AT_MOST(kernel_bytes, sizeof(s->kept.kernel)))
-		return;
-	bpf_probe_read_kernel(s->kept.kernel, kernel_bytes, r->ips);
-	s->kept.kernel_bytes = kernel_bytes;
-	s->kept.user_bytes = s->user_bytes;
-	s->kept.end = now;
-	barrier();
-	s->kept.begin = begin;
+	__u64 before = s->listed, now = freeze_began;
+
+	return before != now && __sync_val_compare_and_swap(&s->listed, before, now) == before;
+}
+
+/* @size: of @r->off_cpu, which has been written, and has less than its full size. */
+static __always_inline void asleep_ended(struct frbpf_asleep *r, __u64 size, __u64 begin, __u64 now)
+{
+	size += FRBPF_ASLEEP_HEAD - FRBPF_OFF_CPU_HEAD;
+	r->size = size;
+	r->cpu = bpf_get_smp_processor_id();
+	r->ended = now;
+	r->off_cpu.ns = begin;
+	if (AT_MOST(size, sizeof(*r)) && bpf_ringbuf_output(&ended, r, size, BPF_RB_NO_WAKEUP))
+		__sync_fetch_and_add(&ended_lost, 1);
 }
 
 /* Write the record of a sleep. @task is about to run. */
@@ -236,13 +245,15 @@ static __always_inline void off_cpu_write(void *ctx, struct task_struct *task, s
 					  __u64 begin, __u64 now)
 {
 	__u64 kernel_bytes = 0, user_bytes = s->user_bytes, size, pid, tid;
+	struct frbpf_asleep *asleep;
 	struct frbpf_off_cpu *r;
 	__u32 zero = 0;
 	long bytes, err = 0;
 
-	r = bpf_map_lookup_elem(&records, &zero);
-	if (!r)
+	asleep = bpf_map_lookup_elem(&records, &zero);
+	if (!asleep)
 		return;
+	r = &asleep->off_cpu;
 	if (with_kernel) {
 		bytes = bpf_get_task_stack(task, r->ips, FRBPF_OFF_CPU_KERNEL * sizeof(__u64), 0);
 		kernel_bytes = bytes > 0 ? bytes : 0;
@@ -260,8 +271,8 @@ static __always_inline void off_cpu_write(void *ctx, struct task_struct *task, s
 	size = FRBPF_OFF_CPU_HEAD + kernel_bytes + user_bytes;
 	if (AT_MOST(size, sizeof(*r)))
 		err = bpf_perf_event_output(ctx, &out, BPF_F_CURRENT_CPU, r, size);
-	if (spans_freeze(begin, now) || (err && !spans_freeze(s->kept.begin, s->kept.end)))
-		off_cpu_keep(s, r, kernel_bytes, begin, now);
+	if ((err == RING_PAUSED || spans_freeze(begin, now)) && listed_first(s))
+		asleep_ended(asleep, size, begin, now);
 }
 
 /* If the task was switched out meanwhile, no program saw the end of this sleep: see waits.bpf.h. */
@@ -311,15 +322,24 @@ static __always_inline __u64 asleep_since(struct task_struct *task, const struct
 	return begin;
 }
 
-/* Add all but the kernel part of the stack. Returns the size of the record. */
-static __always_inline __u64 asleep_finish(struct frbpf_asleep *r, struct task_struct *task,
-					   const struct off_cpu *s, __u64 kernel_bytes,
-					   __u64 user_bytes)
+/*
+ * Returns the size of the record. If the task runs meanwhile, its stacks may be mixed: the caller
+ * checks that it did not.
+ */
+static __always_inline __u64 asleep_fill(struct frbpf_asleep *r, struct task_struct *task,
+					 const struct off_cpu *s)
 {
-	__u64 pid, tid;
+	__u64 kernel_bytes = 0, user_bytes = s->user_bytes, pid, tid;
+	long bytes;
 
+	if (with_kernel) {
+		bytes = bpf_get_task_stack(task, r->off_cpu.ips,
+					   FRBPF_OFF_CPU_KERNEL * sizeof(__u64), 0);
+		kernel_bytes = bytes > 0 ? bytes : 0;
+	}
 	task_pids(task, &pid, &tid);
 	r->cpu = task_cpu(task);
+	r->ended = 0;
 	r->off_cpu.pid = pid;
 	r->off_cpu.tid = tid;
 	r->off_cpu.n_kernel = kernel_bytes / sizeof(__u64);
@@ -329,39 +349,6 @@ static __always_inline __u64 asleep_finish(struct frbpf_asleep *r, struct task_s
 		return 0;
 	bpf_probe_read_kernel((void *)r->off_cpu.ips + kernel_bytes, user_bytes, s->user);
 	return FRBPF_ASLEEP_HEAD + kernel_bytes + user_bytes;
-}
-
-/* If the task runs meanwhile, its stacks may be mixed: the caller checks that it did not. */
-static __always_inline __u64 asleep_fill(struct frbpf_asleep *r, struct task_struct *task,
-					 const struct off_cpu *s)
-{
-	long bytes = 0;
-
-	if (with_kernel)
-		bytes = bpf_get_task_stack(task, r->off_cpu.ips,
-					   FRBPF_OFF_CPU_KERNEL * sizeof(__u64), 0);
-	return asleep_finish(r, task, s, bytes > 0 ? bytes : 0, s->user_bytes);
-}
-
-/* Start of the kept sleep, if it spans the end of the window; 0: there is none. */
-static __always_inline __u64 kept_since(const struct off_cpu *s)
-{
-	__u64 begin = s->kept.begin;
-
-	return begin < asleep_at && s->kept.end > asleep_at ? begin : 0;
-}
-
-/* asleep_fill() for the kept sleep. Its user stack is left out if a later one has replaced it. */
-static __always_inline __u64 kept_fill(struct frbpf_asleep *r, struct task_struct *task,
-				       const struct off_cpu *s)
-{
-	__u64 kernel_bytes = s->kept.kernel_bytes;
-
-	if (!AT_MOST(kernel_bytes, sizeof(s->kept.kernel)))
-		return 0;
-	bpf_probe_read_kernel(r->off_cpu.ips, kernel_bytes, s->kept.kernel);
-	return asleep_finish(r, task, s, kernel_bytes,
-			     s->user_at <= s->kept.begin ? s->kept.user_bytes : 0);
 }
 
 SEC("iter/task")
@@ -380,16 +367,11 @@ int ot_asleep(struct bpf_iter__task *ctx)
 	begin = asleep_since(task, s);
 	size = begin ? asleep_fill(r, task, s) : 0;
 	barrier();
-	if (!begin || asleep_since(task, s) != begin) {
-		begin = kept_since(s);
-		size = begin ? kept_fill(r, task, s) : 0;
-		barrier();
-		if (kept_since(s) != begin)
-			return 0;
-	}
+	if (!begin || asleep_since(task, s) != begin)
+		return 0;
 	r->size = size;
 	r->off_cpu.ns = begin;
-	if (size && AT_MOST(size, sizeof(*r)))
+	if (size && AT_MOST(size, sizeof(*r)) && listed_first(s))
 		bpf_seq_write(ctx->meta->seq, r, size);
 	return 0;
 }

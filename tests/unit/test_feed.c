@@ -454,9 +454,11 @@ static void answer_twice(int in, int out)
 static int count_asleep(struct feed *f, uint64_t time, pid_t pid)
 {
 	struct buf b = { 0 };
+	uint64_t lost;
 	int n = 0;
 
-	assert_int_equal(feed__asleep(f, time, &b), 0);
+	assert_int_equal(feed__asleep(f, time, &b, &lost), 0);
+	assert_int_equal(lost, 0);
 	for (size_t at = 0; at < b.len;) {
 		struct frbpf_asleep a = { 0 };
 
@@ -473,51 +475,114 @@ static int count_asleep(struct feed *f, uint64_t time, pid_t pid)
 	return n;
 }
 
-/*
- * The rings lack a sleep that began before a freeze and ended after it: as if paused, none takes
- * it.
- */
-static void sleeps_that_span_a_freeze(void **state)
-{
-	const struct feed_off_cpu o = { .sampled = true };
-	int in[2], out[2];
-	struct err err;
-	struct feed *f;
-	uint64_t time;
-	size_t more;
+/* A process that sleeps, except when it answers; it ends when @in is closed. */
+struct answerer {
 	pid_t pid;
+	int in, out;
+};
+
+static void answerer_start(struct answerer *s)
+{
+	int in[2], out[2];
+
+	assert_int_equal(pipe(in) | pipe(out), 0);
+	s->pid = fork();
+	if (!s->pid) {
+		close(in[1]);
+		answer_twice(in[0], out[1]);
+	}
+	assert_true(s->pid > 0);
+	close(in[0]);
+	close(out[1]);
+	s->in = in[1];
+	s->out = out[0];
+}
+
+static void answerer_answers(struct answerer *s)
+{
 	char c;
 
-	SKIP_UNLESS_POSSIBLE();
-	assert_int_equal(pipe(in) | pipe(out), 0);
+	assert_int_equal(write(s->in, "x", 1) + read(s->out, &c, 1), 2);
+}
+
+static void answerer_ends(struct answerer *s)
+{
+	close(s->in);
+	assert_int_equal(waitpid(s->pid, NULL, 0), s->pid);
+	close(s->out);
+}
+
+/* Freeze when @s has slept for long enough. Returns that time. */
+static uint64_t freeze_asleep(struct feed *f, struct answerer *s)
+{
+	uint64_t time;
+
+	answerer_answers(s);
+	do {
+		usleep(1000);
+		time = now_ns();
+		feed__freeze_begins(f, time);
+	} while (!count_asleep(f, time, s->pid));
+	feed__freeze_begins(f, time + 1);
+	feed__frozen(f, time + 1);
+	return time;
+}
+
+static struct feed *feed_of_sleeps(void)
+{
+	const struct feed_off_cpu o = { .sampled = true };
+	struct err err;
+	struct feed *f;
+	size_t more;
+
 	assert_int_equal(feed__new(&f), 0);
 	assert_int_equal(feed__load_off_cpu(f, &o, &err), 0);
 	assert_int_equal(feed__attach(f, &err), 0);
 	assert_int_equal(feed__mark(f, NULL, 0, &more), 0);
-	pid = fork();
-	if (!pid) {
-		close(in[1]);
-		answer_twice(in[0], out[1]);
-	}
-	assert_true(pid > 0);
-	/* it sleeps from its first answer on */
-	assert_int_equal(write(in[1], "x", 1) + read(out[0], &c, 1), 2);
-	do {
-		usleep(1000);
-		time = now_ns();
-	} while (!count_asleep(f, time, pid));
-	feed__frozen(f, time);
-	/* two sleeps from its second on, long enough to be written, do not count */
+	return f;
+}
+
+/* The rings lack a sleep that began before a freeze and ended after it. */
+static void sleeps_that_span_a_freeze(void **state)
+{
+	struct answerer s;
+	struct feed *f;
+	uint64_t time;
+
+	SKIP_UNLESS_POSSIBLE();
+	f = feed_of_sleeps();
+	answerer_start(&s);
+	time = freeze_asleep(f, &s);
+	/* two sleeps from its second answer on, long enough to be written, do not count */
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(write(in[1], "x", 1) + read(out[0], &c, 1), 2);
+		answerer_answers(&s);
 		usleep(1000);
 	}
-	assert_int_equal(count_asleep(f, time, pid), 1);
-	close(in[1]);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	for (int i = 0; i < 2; i++)
-		close(out[i]);
-	close(in[0]);
+	assert_int_equal(count_asleep(f, time, s.pid), 1);
+	/* one that has not ended, and is listed at each freeze */
+	for (int i = 0; i < 2; i++) {
+		feed__freeze_begins(f, now_ns());
+		assert_int_equal(count_asleep(f, now_ns(), s.pid), 1);
+	}
+	answerer_ends(&s);
+	feed__free(f);
+}
+
+static void task_ends_before_its_sleep_is_listed(void **state)
+{
+	struct answerer s;
+	struct feed *f;
+	uint64_t time;
+
+	SKIP_UNLESS_POSSIBLE();
+	f = feed_of_sleeps();
+	answerer_start(&s);
+	time = freeze_asleep(f, &s);
+	answerer_ends(&s);
+	assert_int_equal(count_asleep(f, time, s.pid), 1);
+	/* not at the next freeze */
+	feed__freeze_begins(f, now_ns());
+	assert_int_equal(count_asleep(f, now_ns(), s.pid), 0);
 	feed__free(f);
 }
 
@@ -532,6 +597,7 @@ int main(void)
 		cmocka_unit_test(time_off_cpu_of_cgroups),
 		cmocka_unit_test(samples_of_waits),
 		cmocka_unit_test(sleeps_that_span_a_freeze),
+		cmocka_unit_test(task_ends_before_its_sleep_is_listed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <linux/types.h>
 
+#include "common/cleanup.h"
 #include "fed_records.h"
 #include "record/offcpu_event.h"
 
@@ -178,12 +179,13 @@ static void a_sleep_ends_with_the_window(void **state)
 	list.off_cpu.least_ns = 0;
 }
 
-static void add_asleep_record(struct buf *b, uint32_t cpu, uint64_t began, uint16_t n_kernel,
-			      uint16_t n_user)
+static void add_ended_record(struct buf *b, uint32_t cpu, uint64_t began, uint64_t ended,
+			     uint16_t n_kernel, uint16_t n_user)
 {
 	struct frbpf_asleep a = {
 		.size = FRBPF_ASLEEP_HEAD + 8 * (n_kernel + n_user),
 		.cpu = cpu,
+		.ended = ended,
 		.off_cpu = { .pid = 10,
 			     .tid = 11,
 			     .ns = began,
@@ -194,6 +196,51 @@ static void add_asleep_record(struct buf *b, uint32_t cpu, uint64_t began, uint1
 	for (int i = 0; i < n_kernel + n_user; i++)
 		a.off_cpu.ips[i] = 100 + i;
 	assert_int_equal(buf__add(b, &a, a.size), 0);
+}
+
+static void add_asleep_record(struct buf *b, uint32_t cpu, uint64_t began, uint16_t n_kernel,
+			      uint16_t n_user)
+{
+	add_ended_record(b, cpu, began, 0, n_kernel, n_user);
+}
+
+/* The rings were paused when it ended. */
+static void who_woke_at_the_freeze_has_a_sample(void **state)
+{
+	static const struct {
+		uint64_t began, ended; /* ns */
+		uint64_t time, period; /* of the sample; 0: none */
+	} cases[] = {
+		{ 40, 60, 50, 10 }, /* after the window */
+		{ 40, 45, 45, 5 },
+		{ 41, 45, 0, 0 }, /* too short */
+		{ 45, 45, 0, 0 },
+	};
+	struct session_cpu cpu = { .cpu = 6 };
+
+	session.cpus = &cpu;
+	session.n_cpus = 1;
+	list.off_cpu.least_ns = 5;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct buf asleep = { 0 }, samples = { 0 }, cpus = { 0 };
+		const struct file_sample *f;
+
+		add_ended_record(&asleep, 6, cases[i].began, cases[i].ended, 1, 1);
+		assert_int_equal(offcpu_event__add_asleep(&session, &asleep, 50, &samples, &cpus),
+				 0);
+		f = (const void *)samples.data;
+		assert_int_equal(!samples.len, !cases[i].time);
+		if (samples.len) {
+			assert_int_equal(f->time, cases[i].time);
+			assert_int_equal(f->period, cases[i].period);
+		}
+		buf__free(&asleep);
+		buf__free(&samples);
+		buf__free(&cpus);
+	}
+	session.cpus = NULL;
+	session.n_cpus = 0;
+	list.off_cpu.least_ns = 0;
 }
 
 static void who_still_sleeps_has_a_sample(void **state)
@@ -247,6 +294,7 @@ int main(void)
 		cmocka_unit_test(others_stay),
 		cmocka_unit_test(a_sleep_ends_with_the_window),
 		cmocka_unit_test(who_still_sleeps_has_a_sample),
+		cmocka_unit_test(who_woke_at_the_freeze_has_a_sample),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

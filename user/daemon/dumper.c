@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,11 +45,16 @@ static void renew_dir(struct dumper *d)
 		log_error("%s", err.msg);
 }
 
-/* List tasks that are still asleep: no record of their sleep exists until they run again. */
+/* List sleeps that the copies of the rings lack: they had not ended, or ended at the freeze. */
 static void list_asleep(struct dumper *d, struct buf *ret)
 {
-	int err = d->feed ? feed__asleep(d->feed, incident__end(d->inc), ret) : 0;
+	uint64_t lost = 0;
+	int err = d->feed ? feed__asleep(d->feed, incident__end(d->inc), ret, &lost) : 0;
 
+	if (lost)
+		log_warn("session '%s': %" PRIu64
+			 " sleeps that ended at the freeze are not in the dump",
+			 d->session->name, lost);
 	if (err)
 		log_warn("session '%s': sleeps that had not ended are not in the dump: %s",
 			 d->session->name, strerror(-err));

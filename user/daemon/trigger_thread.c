@@ -99,14 +99,14 @@ static void select_sessions(const struct incident *inc, struct frozen_set *set)
 	}
 }
 
-/* Tell the feeds of the freeze: the copies lack sleeps that end from now on. */
-static void note_freeze(const struct frozen_set *set)
+/* Tell the feeds of a freeze: what they write from now on, the copies may lack. */
+static void tell_feeds(const struct frozen_set *set, void (*tell)(struct feed *f, uint64_t time))
 {
 	uint64_t now = now_ns();
 
 	for (size_t i = 0; i < set->n; i++)
 		if (set->feeds[i])
-			feed__frozen(set->feeds[i], now);
+			tell(set->feeds[i], now);
 }
 
 static void freeze_rings(struct recorder *r, struct incident *inc, const struct frozen_set *set)
@@ -114,12 +114,13 @@ static void freeze_rings(struct recorder *r, struct incident *inc, const struct 
 	enum snapshot_mode mode = inc->active->rules->daemon.snapshot;
 	bool is_short = freeze__is_short(set->bytes, r->copy_ns_per_mib);
 
+	tell_feeds(set, feed__freeze_begins);
 	if (mode == SNAPSHOT_LIVE || (mode == SNAPSHOT_AUTO && !is_short)) {
 		freeze__mark(set->sessions, set->shots, set->n, &inc->freeze);
-		note_freeze(set);
+		tell_feeds(set, feed__frozen);
 	} else {
 		freeze__pause(set->sessions, set->shots, set->n, &inc->freeze);
-		note_freeze(set);
+		tell_feeds(set, feed__frozen);
 		if (!is_short) /* `snapshot = pause`: no long copy with real-time priority */
 			thread__set_class(THREAD_NORMAL, 0);
 		freeze__copy_and_resume(set->sessions, set->shots, set->n, &inc->freeze);

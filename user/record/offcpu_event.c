@@ -203,7 +203,7 @@ static size_t asleep_event(const struct session *s)
 	return s->events->off_cpu.sampled ? s->events->off_cpu.sampled_event : s->events->n - 1;
 }
 
-/* Convert @a, of @size bytes, to a sample at time @end, and add it. */
+/* Convert @a, of @size bytes, to a sample when it ended, or at @end if that is before; add it. */
 static int add_sleeper(const struct session *s, const struct frbpf_asleep *a, size_t size,
 		       uint64_t end, struct buf *ret, struct buf *cpus)
 {
@@ -216,6 +216,8 @@ static int add_sleeper(const struct session *s, const struct frbpf_asleep *a, si
 	uint64_t least = s->events->off_cpu.sampled ? 0 : s->events->off_cpu.least_ns;
 	size_t c;
 
+	if (a->ended && a->ended < end)
+		end = a->ended;
 	if (!has_frames(&off_cpu, size - offsetof(struct frbpf_asleep, off_cpu)) ||
 	    off_cpu.ns >= end || end - off_cpu.ns < least || !find_cpu(s, a->cpu, &c))
 		return 0;

@@ -13,12 +13,17 @@
 #include "detect/engine/load_error.h"
 #include "detect/engine/source.h"
 #include "detect/feed/feed.h"
+#include "fed_records.h"
 #include "interrupts.skel.h"
 #include "lock_wait.skel.h"
 #include "offcpu_time.skel.h"
 
 #define ATTACH_TO  "tp_btf/"
 #define WANTED_MAX 65536 /* tasks that exist when a session begins */
+
+/* Room for sleeps that end at a freeze: about 200 a CPU */
+#define ENDED_BYTES_MIN	    (1U << 20)
+#define ENDED_BYTES_PER_CPU (64U << 10)
 
 /* The programs of one kind */
 struct feed_programs {
@@ -29,6 +34,10 @@ struct feed_programs {
 
 struct feed {
 	struct feed_programs of[FEED_KINDS];
+	struct ring_buffer *ended; /* owned: of asleep_programs() */
+	struct buf *ended_to;	   /* while feed__asleep() reads @ended */
+	uint64_t freeze_began;	   /* ns */
+	uint64_t lost;		   /* ended sleeps: when feed__asleep() was called last */
 	char lacking[256];
 };
 
@@ -67,6 +76,16 @@ static void interrupts_free(void *skel)
 	interrupts_bpf__destroy(skel);
 }
 
+/* A power of two: see BPF_MAP_TYPE_RINGBUF */
+static uint32_t ended_bytes(void)
+{
+	uint32_t bytes = ENDED_BYTES_MIN;
+
+	while (bytes / ENDED_BYTES_PER_CPU < (uint32_t)cpus__n_possible())
+		bytes *= 2;
+	return bytes;
+}
+
 static int off_cpu_open(struct feed_programs *p, const struct feed_off_cpu *o)
 {
 	struct offcpu_time_bpf *skel = offcpu_time_bpf__open();
@@ -87,7 +106,8 @@ static int off_cpu_open(struct feed_programs *p, const struct feed_off_cpu *o)
 	bpf_program__set_autoattach(skel->progs.ot_tasks, false);
 	bpf_program__set_autoattach(skel->progs.ot_asleep, false);
 	return bpf_map__set_max_entries(skel->maps.cgroups, o->n_cgroups ?: 1)
-		       ?: bpf_map__set_max_entries(skel->maps.wanted, o->of_tasks ? WANTED_MAX : 1);
+		       ?: bpf_map__set_max_entries(skel->maps.wanted, o->of_tasks ? WANTED_MAX : 1)
+		       ?: bpf_map__set_max_entries(skel->maps.ended, ended_bytes());
 }
 
 static void off_cpu_free(void *skel)
@@ -238,26 +258,71 @@ int feed__mark(struct feed *f, const pid_t *tids, size_t n, size_t *ret_new)
 	return err;
 }
 
+void feed__freeze_begins(struct feed *f, uint64_t time)
+{
+	f->freeze_began = time;
+	for (enum feed_kind kind = FEED_OFF_CPU; kind <= FEED_OFF_CPU_SAMPLED; kind++) {
+		struct offcpu_time_bpf *skel = f->of[kind].skel;
+
+		if (skel)
+			__atomic_store_n(&skel->bss->freeze_began, time, __ATOMIC_RELEASE);
+	}
+}
+
 void feed__frozen(struct feed *f, uint64_t time)
 {
 	for (enum feed_kind kind = FEED_OFF_CPU; kind <= FEED_OFF_CPU_SAMPLED; kind++) {
 		struct offcpu_time_bpf *skel = f->of[kind].skel;
 
 		if (skel)
-			__atomic_store_n(&skel->bss->frozen_at, time, __ATOMIC_RELAXED);
+			__atomic_store_n(&skel->bss->frozen_at, time, __ATOMIC_RELEASE);
 	}
 }
 
-int feed__asleep(struct feed *f, uint64_t time, struct buf *ret)
+/* The programs whose sleeps are listed at a freeze; NULL: none */
+static struct offcpu_time_bpf *asleep_programs(const struct feed *f)
 {
-	struct offcpu_time_bpf *skel = f->of[FEED_OFF_CPU_SAMPLED].skel ?: f->of[FEED_OFF_CPU].skel;
+	return f->of[FEED_OFF_CPU_SAMPLED].skel ?: f->of[FEED_OFF_CPU].skel;
+}
+
+static int on_ended(void *ctx, void *data, size_t size)
+{
+	const struct frbpf_asleep *a = data;
+	struct feed *f = ctx;
+
+	if (size < FRBPF_ASLEEP_HEAD || size < a->size || a->ended < f->freeze_began ||
+	    f->ended_to->len >= FEED_ASLEEP_BYTES)
+		return 0;
+	return buf__add(f->ended_to, a, a->size);
+}
+
+/* Add the sleeps that have ended since the last freeze began. */
+static int take_ended(struct feed *f, struct buf *ret)
+{
+	int n;
+
+	f->ended_to = ret;
+	n = ring_buffer__consume(f->ended);
+	f->ended_to = NULL;
+	return n < 0 ? n : 0;
+}
+
+int feed__asleep(struct feed *f, uint64_t time, struct buf *ret, uint64_t *ret_lost)
+{
+	struct offcpu_time_bpf *skel = asleep_programs(f);
+	uint64_t lost;
 	int err;
 
+	*ret_lost = 0;
 	if (!skel)
 		return 0;
 	skel->bss->asleep_at = time;
 	err = source__iterate_into(skel->progs.ot_asleep, ret, FEED_ASLEEP_BYTES);
+	err = err ?: take_ended(f, ret);
 	feed__frozen(f, 0);
+	lost = skel->bss->ended_lost;
+	*ret_lost = lost - f->lost;
+	f->lost = lost;
 	return err;
 }
 
@@ -276,12 +341,22 @@ int feed__send(struct feed *f, enum feed_kind kind, int cpu, int fd)
 											: 0;
 }
 
+static int open_ended(struct feed *f)
+{
+	const struct offcpu_time_bpf *skel = asleep_programs(f);
+
+	if (skel)
+		f->ended = ring_buffer__new(bpf_map__fd(skel->maps.ended), on_ended, f, NULL);
+	return skel && !f->ended ? -errno : 0;
+}
+
 int feed__attach(struct feed *f, struct err *err)
 {
 	struct load_log log;
-	int code = 0;
+	int code;
 
 	load_log__begin(&log);
+	code = open_ended(f);
 	for (size_t kind = 0; kind < FEED_KINDS && !code; kind++)
 		if (f->of[kind].skel)
 			code = bpf_object__attach_skeleton(f->of[kind].skeleton);
@@ -291,6 +366,8 @@ int feed__attach(struct feed *f, struct err *err)
 
 void feed__free(struct feed *f)
 {
+	if (f)
+		ring_buffer__free(f->ended);
 	for (size_t kind = 0; f && kind < FEED_KINDS; kind++)
 		programs_free(f, kind);
 	free(f);

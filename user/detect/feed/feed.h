@@ -67,18 +67,21 @@ int feed__attach(struct feed *f, struct err *err);
 int feed__mark(struct feed *f, const pid_t *tids, size_t n, size_t *ret_new);
 
 /*
- * Note that the rings were frozen at @time, ns. Their copies lack a sleep that spans @time, so it
- * is kept until feed__asleep() was called. Real-time threads may call this.
+ * Tell the programs of a freeze: it begins at @time, ns; then, that no ring changes any more since
+ * @time. The copies of the rings lack sleeps that end meanwhile or later: they are held until
+ * feed__asleep() takes them. Real-time threads may call this.
  */
+void feed__freeze_begins(struct feed *f, uint64_t time);
 void feed__frozen(struct feed *f, uint64_t time);
 
 /*
- * Add a struct frbpf_asleep to @ret for each task that slept at @time, ns, and slept on until the
- * last freeze or until now. Sleeps too short to be written are left out; the programs of
- * FEED_OFF_CPU_SAMPLED decide that if they are loaded, else those of FEED_OFF_CPU. Adds at most
- * FEED_ASLEEP_BYTES. One thread at a time. 0, also if neither is loaded, or negative errno.
+ * Add a struct frbpf_asleep to @ret for each task that slept at @time, ns, if the copies of the
+ * last freeze lack that sleep. Call it once after each freeze. Sleeps too short to be written are
+ * left out; the programs of FEED_OFF_CPU_SAMPLED decide that if they are loaded, else those of
+ * FEED_OFF_CPU. Adds at most about FEED_ASLEEP_BYTES. *ret_lost: sleeps for which there was no room
+ * since the last call. One thread at a time. 0, also if neither is loaded, or negative errno.
  */
-int feed__asleep(struct feed *f, uint64_t time, struct buf *ret);
+int feed__asleep(struct feed *f, uint64_t time, struct buf *ret, uint64_t *ret_lost);
 
 #define FEED_ASLEEP_BYTES (8U << 20) /* about 20,000 tasks */
 
