@@ -38,7 +38,8 @@ send() { # MESSAGE ARGUMENTS...
 	printf %b "$message" | timeout -k 5 60 "$WORKLOADS/app_send" "$(app socket)" "$@" 3>&-
 }
 
-# Sends it from a process that still exists when the message is read, until `let_go`. Its line is in $stay.
+# Sends a message from a process that stays alive until `let_go`, so that it exists when the message is read. The output
+# of app_send is in $stay.
 send_and_stay() { # MESSAGE ARGUMENTS...
 	send "$@" --until "$BASE/go" >"$stay" &
 	stayed=$!
@@ -51,7 +52,7 @@ let_go() {
 	cat "$stay"
 }
 
-# Like send, but as user nobody, who gets access to the base for this.
+# Like send, but as user nobody, who is given access to the base directory for this.
 send_as_nobody() { # MESSAGE ARGUMENTS...
 	local message=$1 socket
 	shift
@@ -70,7 +71,7 @@ received() { # N
 	(($(app received) >= $1))
 }
 
-# In a mount namespace that has the socket at the path in the examples.
+# Runs COMMAND in a mount namespace that has the socket at the path that the examples use.
 at_run() { # COMMAND...
 	# shellcheck disable=SC2016 # of the inner shell
 	unshare -m sh -c 'mkdir -p /run/frbpf && { [ "$1" = /run/frbpf/app ] ||
@@ -91,18 +92,18 @@ at_run() { # COMMAND...
 	same comm "$(manifest "$name" comm)" frbpf-app
 	same pid "$(manifest "$name" pid)" "$(json "$sent" .pid)"
 	time=$(manifest "$name" time)
-	# the time at which it was sent, not read
+	# the time at which the message was sent, not the time at which it was read
 	between "$time" "$(($(json "$sent" .end_ns) - $(json "$sent" .longest_ns)))" "$(json "$sent" .end_ns)" "time"
 	dump=$(dumps sched)
 	same trigger "$(events "$dump" frbpf:trigger | cut -f5)" "$time"
 	same begin "$(events "$dump" frbpf:begin | cut -f5)" "$((time - 200000000))"
 	jq -e ".sessions[] | select(.name == \"sched\") | .window.start.monotonic_ns <= $((time - 200000000))" \
 		"$BASE/incidents/$name.json"
-	# the window reaches back: it has switches of other tasks before the begin
+	# the window has switches of other tasks from before the begin marker
 	(($(events "$dump" sched:sched_switch | awk -F'\t' -v t=$((time - 200000000)) '$5 < t' | wc -l) > 0))
 }
 
-@test "a window that does not reach back to the beginning is short, and says which ring size would hold it" {
+@test "a window that does not reach back to the beginning is reported as short, with the ring size that would hold it" {
 	local name window
 	cat >"$RULES" <<-EOF
 		[session-sched]
@@ -112,7 +113,7 @@ at_run() { # COMMAND...
 	EOF
 	frbpf_load
 	"$WORKLOADS/pingpong" --loops 2000 --cpu 0 >/dev/null 3>&-
-	# `check` knows how much the ring holds
+	# `check` reports how much the ring of the running recorder holds
 	{
 		cat "$RULES"
 		printf '[rule-hung]\nwhen = blocked > 1h\n'
@@ -222,7 +223,7 @@ has_no_more_files() { # PID N
 	send 'slow 1s' --fds 253 >/dev/null
 	wait_for_incident "$BASE" 1
 	same pid "$(daemon_pid)" "$pid"
-	# it may still be busy with the dump, or with earlier messages
+	# the daemon may still be busy with the dump, or with earlier messages
 	wait_until 60 has_no_more_files "$pid" "$fds" || fail "descriptors: $(ls -l "/proc/$pid/fd"), before $fds"
 }
 
@@ -248,7 +249,7 @@ has_no_more_files() { # PID N
 	(($(app limited) > 0))
 	same "matched and limited" "$(($(app limited) + $(status_of slow .matched)))" "$(app received)"
 	same "the other rule" "$(status_of call .fired)" 1
-	# those of another user arrive at once
+	# a message of another user arrives at once
 	send 'answer status=500 route=/api/' >/dev/null
 	wait_until 10 received $(($(json "$flood" .sent) + 1))
 	same "another user's" "$(status_of bad .matched)" 1
@@ -262,7 +263,7 @@ has_no_more_files() { # PID N
 	[[ -S $socket && $(stat -c %a "$socket") == 666 ]]
 	send 'answer status=500 route=/api/' >/dev/null
 	wait_until 10 received 1
-	# other values of the same message: the socket stays
+	# the rule now tests another value of the message: the socket stays
 	sed -i 's/^if = status.*/if = code == 7/' "$RULES"
 	frbpf_load
 	send 'answer code=7' >/dev/null
@@ -284,7 +285,7 @@ has_no_more_files() { # PID N
 	[[ ! $output ]]
 	wait_for_incident "$BASE" 1
 	same rule "$(manifest "$(incidents "$BASE")" rule)" bad
-	# the sender may have ended before it was looked up: the output then says so
+	# the sender may have ended before its name was looked up: the output then says so
 	run -0 frbpf ls
 	[[ $output == *"app:answer, 1s by "[a-z]*"tid "* || $output == *"by tid "*", which had ended"* ]] || fail "$output"
 	[[ $output != *" by  "* ]] || fail "$output"
@@ -375,12 +376,12 @@ has_no_more_files() { # PID N
 		sh "$BATS_TEST_TMPDIR/cmd" "$WORKLOADS/app_send" "$go" "$socket" "$out" >/dev/null 3>&- &
 	recorder=$!
 	wait_until 30 test -e "$go.inside"
-	# others send; they still exist when they are looked up
+	# processes outside of the command send, and stay alive until they are looked up
 	for i in 300 400; do
 		printf 'slow %sms' "$i" | "$WORKLOADS/app_send" "$(cat "$go.inside")" --until "$go.end" >"$go.$i" 3>&- &
 		wait_until 10 grep -q '"sent": 1' "$go.$i"
 	done
-	# messages are read in order: the others' were read when the last one has fired
+	# messages are read in order: when this one has fired, those of the other processes have been read
 	touch "$go"
 	wait_until 20 has_incidents "$out" 2
 	touch "$go.end"
@@ -428,9 +429,9 @@ runs() { # FILE
 	same args "$(jq -c '.triggers[0].args' "$BASE/incidents/$name.json")" '{"arg0":200000000}'
 	same tid "$(manifest "$name" tid)" "$(json "$hit" .pid)"
 	between "$(manifest "$name" time)" "$(json "$hit" .begin_ns)" "$(json "$hit" .end_ns)" "time"
-	# seen from its first instruction on
+	# a program that starts later is watched from its first instruction
 	"$BATS_TEST_TMPDIR/later" 5 200 3>&- >/dev/null
 	same later "$(status_of later .matched)" 5
-	# neither line is a message
+	# neither program has sent a message to the socket
 	same messages "$(app received) $(status_of message .matched)" "0 0"
 }

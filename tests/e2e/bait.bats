@@ -1,19 +1,20 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# A local user makes names lead to a file that root must not open: the bait.
+# A local user makes names lead to a file that root must not open. That file is the bait.
 
 # shellcheck disable=SC2034,SC2154 # for the helpers; set by bats and them
 # shellcheck disable=SC2016 # what stands in single quotes is for other shells
-# Alone: perf record -a of another suite opens, at its end, the files that names of programs then lead to, and so the
-# bait.
+# This suite runs alone. When `perf record -a` of another suite ends, it opens the files that program names lead to
+# then. One of them could be the bait.
 load hostile_helpers
 
-# A fifo of root. `untouched` tells that nobody has opened it: opening it to read would let a writer in.
+# The bait is a fifo of root. Opening it for reading lets the waiting writer continue, which creates bait.opened:
+# `untouched` looks for that file.
 lay_bait() {
 	mkfifo -m 600 "$secret/bait"
 	sh -c ': >"$1" && touch "$1.opened"' - "$secret/bait" </dev/null &>/dev/null 3>&- &
 	background+=" $!"
-	chmod 711 "$secret" # links lead there for anybody
+	chmod 711 "$secret" # so that anybody can have links to it
 }
 
 untouched() {
@@ -24,7 +25,7 @@ untouched() {
 	lay_bait
 	write_rules </dev/null
 	frbpf_load
-	# each program runs, and becomes a link before anybody looks at it
+	# each program runs, and is replaced by a link before anybody looks at it
 	as_them sh -c 'for i in 1 2 3 4 5 6 7 8; do
 		cp "$2" "$1/p$i" && "$1/p$i" -c "i=0; while [ \$i -lt 20000 ]; do i=\$((i + 1)); done"
 		ln -sf "$3" "$1/link" && mv -T "$1/link" "$1/p$i"
@@ -52,18 +53,18 @@ untouched() {
 	[[ $output == *"$theirs/program is not a file"* ]]
 	frbpf load "$RULES" || true
 	untouched
-	# a file that not everybody may read is not opened either
+	# a file that only root may read is not opened either
 	cp "$WORKLOADS/user_func" "$secret/program"
 	chmod 600 "$secret/program"
 	as_them ln -s "$secret/program" "$theirs/link"
 	as_them mv -T "$theirs/link" "$theirs/program"
 	run -1 frbpf check "$RULES"
 	[[ $output == *'a link of another user leads to it'* ]]
-	# the earlier file is still watched
+	# the daemon still watches the earlier file
 	same "rules" "$(frbpf status --json | jq -r '.rules[].name')" slow
 }
 
-@test "names that change all the time never lead to another file" {
+@test "names that change all the time never make root open another file" {
 	lay_bait
 	cp "$WORKLOADS/app_probe" "$open_dir/app_probe"
 	write_rules <<-'EOF'
@@ -85,7 +86,7 @@ untouched() {
 	frbpf ping
 }
 
-# Two of their names swap until descriptor 7 is closed; the process is $swapper.
+# Two of their names are swapped again and again until descriptor 7 is closed. $swapper is the process.
 start_swapping() { # A B
 	cp "$WORKLOADS/swap_names" "$open_dir/swap_names"
 	mkfifo "$BATS_TEST_TMPDIR/swap"
@@ -123,7 +124,7 @@ start_swapping() { # A B
 		if = uid == 65534 && comm ~ "e*il"
 	EOF
 	frbpf_load
-	# their file, mount and root; the bait is where debug files are searched
+	# the program, its mount and its root belong to them; the bait is where frbpf searches for a debug file
 	as_them unshare -Urm sh -c 'mkdir "$1/m" && mount -t tmpfs none "$1/m" && cp "$2" "$1/m/$3" &&
 		ln -s "$4" "$1/m/$3.debug" && "$1/m/$3" 0.05' - "$theirs" "$(readlink -f /bin/sleep)" "$evil" "$secret/bait"
 	wait_for_incident "$BASE" 1

@@ -9,7 +9,7 @@ load run_helpers
 
 @test "a much slower run: regressed, status 2, and one more run is recorded" {
 	need_perf
-	# so much slower that neither a pause of the machine nor slow memory can explain it
+	# the run is so slow that neither a pause of the machine nor slow memory can explain it
 	save base -- sleep 0.02
 	run -2 --separate-stderr frbpf_bench "${ALONE[@]}" --baseline base --when "$NEVER" -o "$OUT" -- \
 		bash -c 'echo x >>count; exec sleep 1'
@@ -17,7 +17,7 @@ load run_helpers
 	same "status" "$(summary .exit_status)" 2
 	same "metric" "$(summary '.comparison.metrics[] | select(.name == "time").verdict')" regressed
 	same "rule" "$(summary '.comparison.metrics[] | select(.name == "rule when-1: mean").change')" grew
-	# five runs and the one after them; more if a run was disturbed
+	# five runs and the additional one; more if a run was disturbed
 	same "runs" "$(wc -l <count)" $(($(summary '.runs | length') + 1))
 	# no rule fired by its own threshold; in the last run one fired by the threshold from the baseline
 	same "fired" "$(summary .fired)" false
@@ -25,7 +25,7 @@ load run_helpers
 	(($(summary '.incidents[0].triggers[0].threshold_ns') < 1000000000))
 	perf_quiet script -i "$(summary '.incidents[0].files[] | select(.session == "cpu").file')"
 	xmllint --noout "$OUT/junit.xml"
-	# the wall time; a shell before the sleep may need more CPU time, too
+	# the wall time has failed; the CPU time may have failed, too, as a shell runs before the sleep
 	between "$(xmllint --xpath 'string(//testsuite/@failures)' "$OUT/junit.xml")" 1 2 "failures"
 	same "cases" "$(xmllint --xpath 'count(//testcase)' "$OUT/junit.xml")" 3
 	grep -q '^#### against the baseline: regressed' "$OUT/summary.md"
@@ -50,18 +50,18 @@ load run_helpers
 	run -2 --separate-stderr frbpf_bench --strict --repeat 5 --baseline base --when "$NEVER" -o "$OUT" -- sleep 0.3
 	same "verdict" "$(summary .comparison.verdict)" disturbed
 	same "captured" "$(summary '[.incidents[] | select(.capture)]')" '[]'
-	# runs are repeated, up to three times as many
+	# disturbed runs are repeated, up to three times as many as requested
 	same "runs" "$(summary '.runs | length')" 15
 	[[ $stderr == *"disturbed, so there is no verdict: others disturbed too many runs"* ]]
 	same "skipped" "$(xmllint --xpath 'string(//testsuite/@skipped)' "$OUT/junit.xml")" 2
-	# without --strict it would be 0: see the next test
+	# without --strict the status would be 0: see the next test
 	same "status" "$(summary .exit_status)" 2
 }
 
 @test "another CPU model: a slowdown is disturbed, not regressed" {
 	save base -- sleep 0.02
 	jq '.cpu = "Another CPU"' base >other
-	# the use of the machine by others is reported before the different CPU
+	# if others used the machine, that is reported instead of the different CPU: try again
 	for attempt in 1 2 3; do
 		run -0 --separate-stderr frbpf_bench "${ALONE[@]}" --baseline other --when "$NEVER" -o "$OUT.$attempt" -- sleep 1
 		same "verdict" "$(summary .comparison.verdict "$OUT.$attempt")" disturbed
@@ -75,7 +75,7 @@ load run_helpers
 	local n
 	run -0 --separate-stderr frbpf_bench "${ALONE[@]}" --tolerance 100% --repeat 8 --when "$WHEN" -o "$OUT" \
 		--against "bash -c 'echo -n o >>order; exec sleep 0.2'" -- bash -c 'echo -n n >>order'
-	# eight pairs; more if they differ a lot
+	# eight pairs; more if their times differ a lot
 	n=$(summary '.runs | length')
 	between "$n" 8 32 "pairs"
 	same "order" "$(cat order)" "$(yes noon | head -n "$n" | tr -d '\n' | head -c $((2 * n)))"
@@ -84,7 +84,7 @@ load run_helpers
 	same "runs of the other" "$(summary '.against_runs | length')" "$n"
 	(($(summary '[.against_runs[] | select(.wall_ns < 200000000)] | length') == 0))
 	same "ratio below 1" "$(summary '.comparison.metrics[0].high < 1')" true
-	# the sleep of the command fires the rule every time
+	# the rule fires in every run of the other command, which sleeps; only our command counts
 	same "fired" "$(summary .fired)" false
 	same "matched" "$(summary '.rules[0].matched')" 0
 	same "incidents" "$(summary .incidents)" '[]'

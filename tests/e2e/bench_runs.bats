@@ -14,7 +14,8 @@ load run_helpers
 	same "runs" "$(summary '.runs | length')" 3
 	same "values" "$(summary '.rules[0].values.n')" 3
 	same "comparison" "$(summary .comparison)" null
-	# except signals 29 and up: the C library uses two of them, and ignores them only until it has threads
+	# Signals 29 and up are left out: the C library uses two of them, and ignores them only until the process has
+	# threads.
 	same "lines" "$(sed -E 's/[0-9a-f]{9}([0-9a-f]{7})$/\1/' <<<"$output" | sort | uniq -c | awk '$1 % 3')" ""
 	(($(summary '[.runs[] | select(.wall_ns < 10000000)] | length') == 0))
 	grep -q ', 3 runs, ' "$OUT/summary.md"
@@ -36,7 +37,7 @@ load run_helpers
 		bash -c 'echo x >>count; (($(wc -l <count) != 2)) || sleep 0.2'
 	same "fired" "$(summary '.rules[0].matched')" 1
 	same "incidents" "$(summary '[.incidents[].run]')" '[2]'
-	# single runs print nothing for the CI service
+	# single runs print no annotations; the whole series prints one
 	same "annotations" "$(grep -c ^:: <<<"$stderr")" 1
 	same "page" "$(grep -c '^### frbpf' page)" 1
 	same "its run" "$(summary '.incidents | length' "$OUT/run-2")" 1
@@ -65,7 +66,7 @@ load run_helpers
 	refuse '--baseline cut.json: damaged: line' --baseline cut.json --when "$NEVER"
 	jq '.runs = .runs[:4]' base >few
 	refuse 'it has 4 runs' --baseline few --when "$NEVER"
-	# an error that would affect all the runs
+	# this error would affect all runs
 	jq '.command = "another one"' base >another
 	mkdir "$OUT"
 	run -125 --separate-stderr frbpf_bench -o "$OUT" --baseline another --when "$NEVER" -- touch ran
@@ -103,7 +104,7 @@ load run_helpers
 	same "left" "$(find . -name '.base*')" ""
 }
 
-@test "--against a command that is missing or fails: 125, and nothing is compared" {
+@test "--against with a command that is missing or fails: 125, and nothing is compared" {
 	run -125 --separate-stderr frbpf_bench -o "$OUT" --against no-such-command -- touch ran
 	[[ $stderr == *"--against no-such-command: no such program"* && ! -e ran && ! -e $OUT ]] || fail "$stderr"
 	run -125 --separate-stderr frbpf_bench -o "$OUT" --against "$work" -- touch ran
@@ -121,7 +122,7 @@ load run_helpers
 	same "comparison" "$(summary .comparison)" null
 }
 
-@test "--against: a key that ends the other command ends all runs, with its status" {
+@test "--against: a signal from the keyboard that ends the other command ends all runs, with its status" {
 	run -130 --separate-stderr frbpf_bench -o "$OUT" --against "bash -c 'echo o >>order; kill -INT \$PPID; sleep 50'" -- \
 		bash -c 'echo n >>order'
 	same "order" "$(tr -d '\n' <order)" no

@@ -93,13 +93,14 @@ has() { # NAME PATH AT-LEAST
 	between "$(manifest "$name" value)" 1000 $((end - begin)) "value of the manifest"
 }
 
-# For 1 s after our last request, requests of the kernel do not fire: try again.
+# Requests of the kernel do not fire for 1 s after a request of ours: try again.
 request_fires() { # MORE-THAN
 	workload direct_io "$mounted/file" 4096
 	wait_until 2 has io .fired $(($1 + 1))
 }
 
-# A file of another program is written by the kernel; now and then that is done in other pieces, or by `sync` itself.
+# The kernel writes a file of another program. Sometimes it splits the write differently, or `sync` writes the file
+# itself: try again.
 kernel_writes_theirs() { # MORE-THAN
 	dd if=/dev/zero of="$mounted/theirs.$((++files))" bs=64K count=4 status=none
 	sync -f "$mounted"
@@ -107,7 +108,8 @@ kernel_writes_theirs() { # MORE-THAN
 	has kernel .fired $(($1 + 1))
 }
 
-# The kernel writes its journal and other data some time after a file was written: no event says when it has finished.
+# The kernel writes its journal and other data some time after a file was written. No event reports that it has
+# finished.
 await_late_requests() {
 	sleep 1.5
 }

@@ -63,7 +63,7 @@ teardown() {
 	same "one path" "$(status_of one .matched)" 3
 	same "below" "$(status_of below .matched)" 6
 	same "not below" "$(status_of other .matched)" 3
-	# the first 511 bytes
+	# the path is longer: only its first 511 bytes are compared
 	same "long" "$(status_of long .matched)" 1
 	same "calls that did not fail" "$(status_of slow .matched)" 4
 }
@@ -90,7 +90,7 @@ teardown() {
 		open(F, "<", "/srv/frbpf no\e[31m/x") and die;
 		socket(S, AF_INET, SOCK_DGRAM, 0) or die;
 		bind(S, sockaddr_in(0, INADDR_LOOPBACK)) or die;
-		my ($port) = sockaddr_in(getsockname(S)); # nobody has that TCP port, likely
+		my ($port) = sockaddr_in(getsockname(S)); # most likely, nobody listens on this port by TCP
 		socket(C, AF_INET, SOCK_STREAM, 0) or die;
 		connect(C, sockaddr_in($port, INADDR_LOOPBACK)) and die;
 		syscall(77, 999, 0); # ftruncate

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# What the recorder cannot do without each capability that it keeps: it needs every one.
+# What the recorder cannot do without each of the capabilities that it keeps. It needs all of them.
 # with: others
 
 # shellcheck disable=SC2154 # set by bats and the helpers
@@ -32,8 +32,8 @@ without() { # CAPABILITY COMMAND...
 	timeout -k 5 120 setpriv --bounding-set "-$1" --inh-caps "-$1" "$FRBPF" "$2" --base "$BASE" "${@:3}" </dev/null 3>&-
 }
 
-# Start the loader with a program that only its owner can read, before the recorder starts. So the program is a mapped
-# file, not the executable. A line to descriptor 7 makes it call a function that does not return.
+# Starts the dynamic loader with a program that only its owner can read, before the recorder starts. The program is then
+# a mapped file, not the executable. A line to descriptor 7 makes it call a function that does not return.
 start_victim() {
 	local loader
 	loader=$(ldd "$WORKLOADS/user_func" | grep -o '/[^ ]*ld-[^ ]*')
@@ -59,8 +59,8 @@ start_victim() {
 	EOF
 }
 
-# Remove the program's file and let it hit the probe, then sleep. Sets $user and $waits_in: the function and the system
-# call that the manifests name. Sets $kernel: how often perf names a function of the kernel.
+# Removes the program's file, and lets the program hit the probe and then sleep. Sets $user and $waits_in to the
+# function and the system call that the manifests name. Sets $kernel to how often perf names a kernel function.
 hit_victim() {
 	local hit hang
 	rm "$program"
@@ -81,7 +81,8 @@ of_rule() { # RULE: its manifest
 
 @test "with all capabilities: names in a deleted program of another user, and in the kernel" {
 	start_victim
-	# frbpf-admin opens it: with its CAP_SYSLOG, for otherwise the kernel hides the address
+	# take_events loads a BPF program. frbpf-admin opens that program; without CAP_SYSLOG the kernel hides its
+	# address.
 	"$WORKLOADS/take_events" "$(</sys/kernel/tracing/events/oom/mark_victim/id)" >"$BATS_TEST_TMPDIR/taker" 3>&- &
 	taker=$!
 	wait_until 10 grep -q id "$BATS_TEST_TMPDIR/taker"
@@ -103,7 +104,7 @@ of_rule() { # RULE: its manifest
 	hit_victim
 	same "the function" "${user#* }" null
 	same "where it sleeps" "$waits_in" null
-	# before Linux 6.15 there are no maps either
+	# before Linux 6.15 the maps of that task are missing, too
 }
 
 @test "without CAP_CHECKPOINT_RESTORE: no functions of a deleted file" {
@@ -125,11 +126,11 @@ of_rule() { # RULE: its manifest
 	frbpf status --json | jq -e '.triggers.realtime == false' >/dev/null || fail "in real time"
 }
 
-@test "without CAP_DAC_READ_SEARCH and CAP_DAC_OVERRIDE: no file that only others may open" {
+@test "without CAP_DAC_READ_SEARCH and CAP_DAC_OVERRIDE: no file that only its owner may open" {
 	start_victim
 	run -1 without dac_read_search,-dac_override load "$RULES"
 	[[ $output == *"$program cannot be opened: not allowed"* ]] || fail "$output"
-	# the daemon, too
+	# a running daemon cannot open the file on a reload either
 	sed '/rule-hit/,$d' "$RULES" >"$RULES.plain"
 	run -0 without dac_read_search,-dac_override load "$RULES.plain"
 	run -1 frbpf_load

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# frbpf check: all errors in one run, the plan, and rules on trial.
+# frbpf check: all errors in one run, the plan, and rules tried on live events.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -10,7 +10,7 @@ load disk
 
 setup() {
 	common_setup
-	victim=frbpf-$$ # a thread's name of our own: rules look at the whole machine
+	victim=frbpf-$$ # a thread name of our own, because rules look at the whole machine
 }
 
 teardown() {
@@ -24,7 +24,7 @@ check() { # ARGUMENTS...
 	timeout -k 5 30 "$FRBPF" check "$@" </dev/null 3>&-
 }
 
-# Moves RULES to a directory that any user can read, removed with the test.
+# Moves RULES to a directory that any user can read. Teardown removes it.
 need_unprivileged() {
 	need_root
 	open_dir=$(mktemp -d /tmp/frbpf-test.XXXXXX)
@@ -37,15 +37,15 @@ unprivileged() { # COMMAND...
 	setpriv --reuid 65534 --regid 65534 --clear-groups timeout -k 5 30 "$@" </dev/null 3>&-
 }
 
-# live ARGUMENTS...: `check --live` of RULES, into $BATS_TEST_TMPDIR/live. A workload makes 10 slow calls meanwhile,
-# with its lines in $BATS_TEST_TMPDIR/calls
+# live ARGUMENTS...: runs `check --live` on RULES; its output is in $BATS_TEST_TMPDIR/live. Meanwhile, a workload makes
+# 10 slow calls and writes a line for each to $BATS_TEST_TMPDIR/calls.
 live() {
 	"$FRBPF" check "$@" --live 1m "$RULES" </dev/null >"$BATS_TEST_TMPDIR/live" \
 		2>"$BATS_TEST_TMPDIR/live.err" 3>&- &
 	pid=$!
 	wait_until 60 grep -qs 'watching for 1m' "$BATS_TEST_TMPDIR/live.err" || fail "it does not watch"
 	workload slow_syscall --ms "${ms:-20}" --times "${times:-10}" --comm "$victim" >"$BATS_TEST_TMPDIR/calls"
-	kill -TERM "$pid" # it has its results then, too
+	kill -TERM "$pid" # check prints its results on SIGTERM, too
 	wait "$pid"
 }
 
@@ -227,7 +227,7 @@ two_rules() {
 	same "warnings" "$(grep -cE 'warning: (as measured, )?this' "$BATS_TEST_TMPDIR/live.err")" 2
 }
 
-# Two rules on the source: one that always fires, and one that never does.
+# Appends two rules on SOURCE: one fires always, and one never fires.
 often_and_never() { # NAME SOURCE [CONDITION]
 	cat >>"$RULES" <<-EOF
 		[rule-often-$1]
@@ -251,7 +251,7 @@ often() { # NAME WHEN [CONDITION]
 	EOF
 }
 
-# More than a hundred values of each source
+# Produces more than a hundred values of each source.
 make_values() {
 	local pids=()
 	"$WORKLOADS/burn" --seconds 2 --threads 3 >/dev/null &

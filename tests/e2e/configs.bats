@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# The shipped rules files, unchanged, each fired by a real cause that its dump must explain.
+# The shipped rules files, unchanged. Each fires for a real cause, which its dump must explain.
 
 # shellcheck disable=SC2154,SC2030,SC2031 # set by bats and the helpers; each test is a subshell
 load helpers
@@ -35,14 +35,15 @@ shipped() { # names
 	done
 }
 
-# The file unchanged, or edited by the sed script; but other events on this machine must not become its incidents.
+# Loads the shipped file, edited by SCRIPT if there is one. With merge = 0, other events on this machine do not become
+# part of its incidents.
 load_shipped() { # NAME [SCRIPT]
 	sed "/^\[daemon\]/a merge = 0
 ${2-}" "$root/configs/$1.conf" >"$RULES"
 	frbpf_load
 }
 
-# Other programs of this machine may fire these rules, too.
+# Finds an incident that satisfies the condition, as other programs on this machine may fire these rules, too.
 incident_where() { # JQ-CONDITION: sets $name
 	local file
 	for file in "$BASE"/incidents/*.json; do
@@ -58,29 +59,29 @@ wait_for() { # JQ-CONDITION: sets $name
 	wait_until 20 incident_where "$1" || fail "no incident with $1, but: $("$FRBPF" ls --base "$BASE" 2>&1)"
 }
 
-# A copy of a program, by which the rules and perf recognise it.
+# Copies PROGRAM to a name of our own, by which rules and perf recognise it.
 program() { # PROGRAM NAME: sets $program
 	program=$BATS_TEST_TMPDIR/$2
 	cp "$(type -P "$1")" "$program"
 }
 
-# One paragraph for each event of the session's dump: a line with the event, and its stack.
+# Prints a paragraph for each event of the session's dump: a line with the event, then its stack.
 script_of() { # SESSION
 	perf script -i "$BASE/session-$1/perf.data.$name" --ns -F comm,pid,tid,cpu,time,event,trace,ip,sym >"$perf_out" 2>/dev/null
 }
 
-# Succeeds if the rings of all CPUs reach back to the begin of the wait. On a machine with many more switches they
-# may not.
+# Succeeds if the rings of all CPUs reach back to the beginning of the wait. They may not, on a machine with many more
+# switches.
 has_begin() { # SESSION
 	jq -e --arg session "$1" '.triggers[0].value_ns as $wait | .sessions[] | select(.name == $session) |
 		.cpus | length > 0 and all(.covered_ns > $wait)' "$BASE/incidents/$name.json" >/dev/null
 }
 
-# The events with the stacks of waits: before Linux 5.19 the switch is.
+# The events that have the stacks of waits. Before Linux 5.19, these are the switches.
 waits='(offcpu-time|sched:sched_switch):'
 
-# stack_of LINE FUNCTION: FUNCTION is in the stack of an event whose line matches LINE. An event without a stack is not
-# followed by an empty line.
+# stack_of LINE FUNCTION: succeeds if FUNCTION is in the stack of an event whose line matches LINE. No empty line
+# follows an event without a stack.
 stack_of() {
 	awk -v line="$1" -v frame="$2" '/^[^\t]/ { inside = $0 ~ line } /^\t/ && inside && $0 ~ frame { ok = 1 } END { exit !ok }' "$perf_out" ||
 		fail "no $2 in the stack of $1: $(awk -v RS= -v line="$1" '$0 ~ line' "$perf_out" | head -n 60)"
@@ -113,7 +114,7 @@ stack_of() {
 	done
 }
 
-@test "an event that the kernel lacks is reported at the rule to be removed" {
+@test "an event that the kernel lacks is reported with the rule that has to be removed" {
 	need_psi
 	line=$(grep -n '^when *= psi:' "$root/configs/memory.conf" | cut -d: -f1)
 	for command in check load; do
@@ -136,7 +137,7 @@ stack_of() {
 		135000000 100000000000 "the longest wait"
 }
 
-# Right after a dump it may count as our own: try again.
+# A request right after a dump may count as our own: try again.
 failing_request() {
 	run -1 workload direct_io "$disk" 4096 read 12582912
 	[[ $output == *"Input/output error"* ]] || fail "$output"
@@ -146,25 +147,25 @@ failing_request() {
 @test "@disk: a request of a throttled disk, and one that fails" {
 	disk_make 16M
 	slow_group_make 262144
-	keep_cpus_awake # a request's end is an interrupt
+	keep_cpus_awake # perf may miss interrupts on an idle CPU, and a request ends with one
 	load_shipped disk
 	read -r pid begin end < <(in_slow_group workload direct_io "$disk" 524288 write 1048576)
 	((end - begin > 1000000000)) || skip "the io controller does not slow down loop devices here"
 	wait_for 'any(.triggers[]; .rule == "slow-device" and .args.bytes == 524288)'
 	wait_for "any(.triggers[]; .rule == \"slow-request\" and .subject.pid == $pid)"
-	# the request, its issuer and its completion
+	# the dump has the request with its issuer, and its completion
 	events "$BASE/session-evidence/perf.data.$name" block:block_rq_issue |
 		grep -q "^frbpf-io"$'\t'"$pid.*WS 524288 () 2048 + 1024 " || fail "no request of frbpf-io"
 	events "$BASE/session-evidence/perf.data.$name" block:block_rq_complete | grep -q " WS () 2048 + 1024 " ||
 		fail "the request has no end"
-	# the function that it waited in
+	# its stack has the function in which the issuer waited
 	if has_begin evidence; then
 		script_of evidence
 		stack_of "^ *frbpf-io  *$pid/.*$waits" "(submit_bio_wait|__blkdev_direct_IO)"
 		run -0 frbpf why "$name" -v
 		[[ $output == *" device ${disk#/dev/} ("* ]] || fail "the device has no name: $output"
 	fi
-	# the file ends before the disk does
+	# the file now ends before the disk does, so reads beyond its end fail
 	truncate -s 4M "$BATS_TEST_TMPDIR/disk.img"
 	wait_until 30 failing_request || fail "no incident of a failing request"
 	events "$BASE/session-evidence/perf.data.$name" block:block_rq_complete | grep -q " R[AS]* () 24576 + 8 .*\[-5\]" ||
@@ -178,7 +179,7 @@ need_psi() {
 @test "@memory: an OOM kill, with the stacks of the allocations" {
 	need_psi
 	memory_group_make 25165824
-	# it keeps the last line of its input, which is endless
+	# tail keeps the last line of its input, which is endless
 	program tail frbpf-hog
 	load_shipped memory
 	in_memory_group "$program" /dev/zero &
@@ -199,7 +200,7 @@ need_psi() {
 	memory_group_make 8388608
 	program dd frbpf-reader
 	truncate -s 256M "$BATS_TEST_TMPDIR/file"
-	# the shipped thresholds would stall the whole machine
+	# the shipped thresholds would need a stall of the whole machine
 	load_shipped memory 's/reclaim > 200ms/reclaim > 10us/; s/full > 400ms/full > 1us/'
 	# shellcheck disable=SC2016 # of the inner shell
 	in_memory_group bash -c 'while :; do "$1" if="$2" of=/dev/null bs=1M status=none; done' _ "$program" "$BATS_TEST_TMPDIR/file" &
@@ -224,7 +225,7 @@ need_psi() {
 	grep -q "^ *frbpf-crash  *$pid/.*sched:sched_process_exec: filename=.*/frbpf-crash" "$perf_out" || fail "no start"
 	grep -q "signal:signal_generate: sig=11 .*comm=frbpf-handled" "$perf_out" || fail "no signal of the other"
 	run -1 incident_where '.triggers[0].subject.comm == "frbpf-handled"'
-	# another crash of this program within ten minutes is suppressed; one of another program is not
+	# within ten minutes, another crash of the same program is suppressed; a crash of another program is not
 	run -139 "$BATS_TEST_TMPDIR/frbpf-crash"
 	cp "$WORKLOADS/crash" "$BATS_TEST_TMPDIR/frbpf-abort"
 	run -134 "$BATS_TEST_TMPDIR/frbpf-abort" abort
@@ -233,7 +234,7 @@ need_psi() {
 		jq -s '[.[] | (.triggers + .merged)[] | select(.subject.comm == "frbpf-crash")] | length')" 1
 }
 
-# A connection of the namespace is in SYN_SENT (02), and has sent its packet again.
+# A connection of the namespace is in state SYN_SENT (02), and has sent its packet again.
 tries_again() {
 	# shellcheck disable=SC2016 # of awk
 	ip netns exec "$net-a" awk '$4 == "02" && $7 != "00000000" { found = 1 } END { exit !found }' /proc/net/tcp
@@ -242,7 +243,7 @@ tries_again() {
 @test "@network: a broken link, for open connections and for a new one" {
 	need_tracepoints tcp:tcp_retransmit_skb
 	make_network
-	keep_cpus_awake # the timers of retransmits
+	keep_cpus_awake # perf may miss timers of retransmits on an idle CPU
 	port=$((20000 + $$ % 40000))
 	load_shipped network
 	coproc LISTENER { exec ip netns exec "$net-b" "$WORKLOADS/tcp_pair" listen 10.77.0.2 $port 40 3>&-; }
@@ -263,7 +264,7 @@ tries_again() {
 	events "$BASE/session-tcp/perf.data.$name" sock:inet_sock_set_state |
 		grep -q "dport=$port .*daddr=10.77.0.2 .*newstate=TCP_ESTABLISHED" || fail "no connection in the dump"
 	cp "$WORKLOADS/tcp_pair" "$BATS_TEST_TMPDIR/frbpf-connect"
-	# its second packet is sent, and lost, after a second
+	# after a second, the program sends a second packet, which is lost, too
 	ip netns exec "$net-a" "$BATS_TEST_TMPDIR/frbpf-connect" send 10.77.0.2 $port </dev/null >/dev/null 3>&- 4>&- 5<&- 6<&- &
 	pids+=("$!")
 	wait_until 10 tries_again || fail "no connection is under way"
@@ -292,7 +293,7 @@ tries_again() {
 
 @test "@interrupts with lower thresholds: handlers, softirqs, and how many" {
 	need_tracepoints irq:irq_handler_entry
-	# a test cannot make a driver hang
+	# lower thresholds, because a test cannot make a driver hang
 	load_shipped interrupts 's/hardirq > 2ms/hardirq > 1ns/; s/softirq:\* > 10ms/softirq:* > 1us/; s/net_rx > 5ms/net_rx > 1ns/
 		s/64 in 320us/3 in 100s/'
 	softirqs
@@ -303,7 +304,8 @@ tries_again() {
 	has_fired_of device irq-storm || fail "irq-storm did not fire"
 }
 
-# The time of net_rx on CPU 0 within 1 s before the trigger, by perf's entries and exits: ns.
+# Prints the time in ns that CPU 0 spent in net_rx within 1 s before the trigger, according to perf's entry and exit
+# events.
 recorded_net_rx() { # INCIDENT
 	local end
 	end=$(manifest "$1" time)
@@ -316,7 +318,7 @@ recorded_net_rx() { # INCIDENT
 			END { printf "%d\n", sum }'
 }
 
-@test "@interrupts unchanged: a flood of packets, of which each is short" {
+@test "@interrupts unchanged: a flood of packets that each take little time" {
 	need_tracepoints irq:softirq_entry
 	load_shipped interrupts
 	"$WORKLOADS/packet_storm" >"$BATS_TEST_TMPDIR/storm" 3>&- &
@@ -327,16 +329,17 @@ recorded_net_rx() { # INCIDENT
 	jq -e '.triggers[] | select(.rule == "net-rx-storm") | .source == "softirq" and .window_ns == 1000000000 and
 		.threshold_ns == 500000000 and .value_ns > 500000000 and .value_ns <= 1000000000' \
 		"$BASE/incidents/$name.json" || fail "$(cat "$BASE/incidents/$name.json")"
-	# a slice is an eighth of the window: up to that, it equals the time that perf recorded
+	# the window moves in slices of an eighth: the value differs from the time that perf recorded by one slice at
+	# most
 	between "$(jq '.triggers[] | select(.rule == "net-rx-storm").value_ns' "$BASE/incidents/$name.json")" \
 		$(($(recorded_net_rx "$name") - 125000000)) $(($(recorded_net_rx "$name") + 125000000)) "time in net_rx"
-	# the recording suffices to try the rule on it
+	# the rule also fires in a trial on the recording
 	frbpf test --json "$RULES" "$name" >"$BATS_TEST_TMPDIR/tried"
 	jq -e '.rules[] | select(.name == "net-rx-storm") | .fired == 1 and .fires[0].value_ns > 500000000' \
 		"$BATS_TEST_TMPDIR/tried" || fail "$(cat "$BATS_TEST_TMPDIR/tried")"
 }
 
-# Events while a dump is written, and for 1 s after, make no incident: repeat it.
+# Events during a dump, and for 1 s after it, make no incident: call this again.
 has_fired_of() { # CAUSE RULE
 	$1
 	has_fired "$2"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# frbpf diff, on recordings of perf and of ours with known differences. perf report is the witness for the shares.
+# frbpf diff on recordings of perf and of frbpf, with known differences. perf report serves as the witness for shares.
 
 # shellcheck disable=SC2154,SC2030,SC2031 # set by bats and the helpers; every test is a subshell
 # with: others
@@ -29,27 +29,27 @@ perf_record() {
 		fail "perf record $*: $(cat "$BATS_TEST_TMPDIR/perf.err")"
 }
 
-# changes A B JQ: the result of the filter on the JSON
+# changes A B FILTER: the result of a jq filter on the JSON output of diff
 changes() {
 	frbpf diff --json --limit 0 "$1" "$2" | jq -er "$3"
 }
 
-# function FUNCTION PATH: filter for a function's row of the first event
+# row FUNCTION PATH: a jq filter for the row of a function in the first event
 row() {
 	echo "[.sessions[0].events[0].functions[] | select(.symbol == \"$1\")][0].$2"
 }
 
-# Whether shares are of the function alone, or with its callees.
+# Which shares are compared: of the function alone (self), or with its callees (total).
 which=self
 
-# all_shares FILE EVENT: "symbol percent", as frbpf prints it, against a recording without its samples
+# all_shares FILE EVENT: "symbol percent", as frbpf prints it in a comparison with a recording that lacks these samples
 all_shares() {
 	changes "$1" "$BATS_TEST_TMPDIR/none.data" ".sessions[0].events[] | select(.event == \"$2\") | .functions[] |
 		select(.symbol) | \"\(.symbol) \(.${which}_percent.a)\"" |
 		awk '{n[$1] += $2} END {for (s in n) print s, n[s]}' | sort # modules may share a name
 }
 
-# The same from perf, without versions of names, as frbpf prints them; OBJECT is left out.
+# The same from perf, with names as frbpf prints them: without symbol versions. Samples in OBJECT are left out.
 perf_shares() { # FILE EVENT [OBJECT]
 	local -a columns=(--no-children "-Foverhead,sym,dso")
 	[[ $which == self ]] || columns=(--children "-Foverhead_children,sym,dso")
@@ -61,11 +61,13 @@ perf_shares() { # FILE EVENT [OBJECT]
 			END {for (s in n) print s, n[s]}' | sort
 }
 
-# At most a quarter of a percent apart, or two samples if that is more: files may have been replaced meanwhile.
+# Fails if shares differ by more than a quarter of a percent, or by more than two samples if that is more. Files may
+# have been replaced between the two readings.
 assert_same_shares() { # FILE EVENT
 	local bad samples unknown=
 	perf_record none.data -e page-faults -c 1000000 true
-	# perf names it by what this kernel has now, and writes no build id of it into files that were switched out
+	# perf names the vdso by the one of the running kernel, and writes no build id of it into files that were
+	# switched out
 	if frbpf diff -v "$1" none.data 2>&1 | grep -q '\[vdso\] has no build id'; then
 		unknown='[vdso]'
 	fi
@@ -80,7 +82,7 @@ assert_same_shares() { # FILE EVENT
 	[[ ! $bad ]] || fail "$1, $2: $bad"
 }
 
-# perf ignores the signal while it opens events
+# Sends the signal again, because perf ignores it while it opens events.
 switched_out() { # PID
 	kill -USR2 "$1"
 	sleep 0.2
@@ -93,15 +95,15 @@ switched_out() { # PID
 	perf_record b.data -e cpu-clock -F 4999 -g "$WORKLOADS/mix" --heavy 60 --rounds 300
 	run -0 frbpf diff a.data b.data
 	[[ $output == *"mix_heavy  mix"* && $output == *"mix_light  mix"* ]] || fail "$output"
-	# other programs slow one function more than the other
+	# other programs may slow down one of the functions more than the other
 	changes a.data b.data "$(row mix_heavy self_percent.change) | . > 25 and . < 65" >/dev/null ||
 		fail "$output"
 	changes a.data b.data "$(row mix_light self_percent.change) | . < -25 and . > -65" >/dev/null
 	changes a.data b.data "$(row mix_heavy self_noise) == false" >/dev/null
-	# it replaces the other one: their callers change less
+	# mix_heavy takes the time of mix_light, so the share of their caller changes less
 	changes a.data b.data "($(row mix_round total_percent.change) // 0) | fabs < 10" >/dev/null
 	changes a.data b.data '.sessions[0].events[0].functions[0:2] | map(.symbol) | sort == ["mix_heavy", "mix_light"]'
-	# and in the other direction
+	# the comparison in the other direction has the opposite sign
 	changes b.data a.data "$(row mix_heavy self_percent.change) < -25" >/dev/null
 }
 
@@ -127,7 +129,7 @@ switched_out() { # PID
 	changes a.data a.data '[.sessions[] | .events[].functions[], .offcpu.stacks[]] == []'
 }
 
-@test "a wait looks the same, however many programs watch the switch" {
+@test "a wait looks the same, however many programs are attached to the switch tracepoint" {
 	need_recording
 	need_tracepoints
 	write_rules <<-'EOF'
@@ -135,7 +137,7 @@ switched_out() { # PID
 		when = runqlat > 1h
 	EOF
 	perf_record a.data -g -e sched:sched_switch "$WORKLOADS/mix" --waits 20
-	frbpf_load # two at the tracepoint
+	frbpf_load # attaches two programs to the tracepoint
 	perf_record b.data -g -e sched:sched_switch "$WORKLOADS/mix" --waits 20
 	run -0 frbpf diff --limit 0 a.data b.data
 	[[ $output != *__traceiter_* && $output != *perf_trace_* ]] || fail "$output"
@@ -165,7 +167,7 @@ switched_out() { # PID
 		-s --running-time --namespaces --all-cgroups --switch-events "$WORKLOADS/mix"
 	assert_same_shares b.data cpu-clock
 	perf_record c.data -e '{cpu-clock,page-faults}:S' -F 1999 --buildid-mmap "$WORKLOADS/mix"
-	# perf computes the values of the other member of the group itself, from the leader's samples
+	# perf itself computes the values of the other member of the group, from the leader's samples
 	same "samples of a group" "$(changes c.data c.data '[.sessions[0].events[].samples.a] | add')" \
 		"$(perf script -i c.data -F event 2>/dev/null | grep -c cpu-clock)"
 }
@@ -175,8 +177,8 @@ switched_out() { # PID
 	# shellcheck disable=SC2016 # of the inner shell
 	perf_record a.data -e cpu-clock -F 1999 --call-graph dwarf -- sh -c 'ls -lR /usr/include | sort >/dev/null; "$0"' "$WORKLOADS/mix"
 	assert_same_shares a.data cpu-clock
-	# Some of perf's stacks end early: one run has __libc_start_main below all samples, the next below a third. On a slow
-	# machine there are 400 samples, and one or two of them may differ.
+	# Some of perf's stacks end early: in one run all samples have __libc_start_main at the bottom, in the next only
+	# a third. On a slow machine there are 400 samples, and one or two of them may differ.
 	which=total
 	perf_shares a.data cpu-clock >perf.shares
 	all_shares a.data cpu-clock >our.shares
@@ -213,7 +215,8 @@ switched_out() { # PID
 	perf_record b.data -a -g -e sched:sched_switch "$WORKLOADS/mix" --waits 6 --wait 50
 	local of_mix='[.sessions[0].offcpu.stacks[] | select(.comm == "mix" and .state == "S" and
 		([.frames[].symbol] | index("do_nanosleep")))]'
-	# ms in total: 6 times 50 and the wake-ups, in B alone; perf may have missed a switch
+	# A has no such wait. B has 6 waits of 50 ms and the time of the wake-ups, 300 ms or more in total; 50 ms
+	# suffice here, as perf may have missed switches.
 	changes a.data b.data ". as \$all | $of_mix | map(.ms_per_second.b) | add * \$all.sessions[0].seconds.b >= 50"
 	changes a.data b.data "$of_mix | map(.ms_per_second.a) | add == 0"
 	changes a.data b.data "$of_mix | any(.frames[].symbol == \"mix_waits\")"
@@ -244,7 +247,7 @@ switched_out() { # PID
 		([.frames[].symbol] | (index("mix_waits") and index("hrtimer_nanosleep"))))'
 }
 
-@test "dumps of ours: two directories are compared by session, incidents by name" {
+@test "our own dumps: two directories are compared by session, incidents by name" {
 	need_recording
 	need_btf
 	write_rules
@@ -262,7 +265,7 @@ switched_out() { # PID
 	done
 	changes before after '[.sessions[].session] == ["cpu", "sched"]'
 	changes before after '[.sessions[0].events[].event] | index("cpu-clock") != null'
-	# each share depends on what else runs, their ratio does not
+	# each share depends on what else runs, but the ratio of two shares does not
 	# shellcheck disable=SC2016 # variables of jq
 	changes before after '[.sessions[] | select(.session == "cpu").events[] | select(.event == "cpu-clock").functions[]] |
 		([.[] | select(.symbol == "mix_heavy")][0].self_percent) as $heavy |
@@ -272,7 +275,7 @@ switched_out() { # PID
 	changes before after '[.sessions[].events[].event] | any(startswith("frbpf:")) | not'
 	run -0 --separate-stderr frbpf diff before after
 	[[ $output == *"session cpu, cpu-clock: A "* && $output == *"session sched, off CPU:"* ]] || fail "$output"
-	# B's dump was moved: its incident names a file that does not exist
+	# the dump of B was moved, so its manifest names a file that does not exist
 	local names
 	mapfile -t names < <(incidents "$BASE")
 	run -0 --separate-stderr frbpf diff "${names[0]}" "${names[0]}"
@@ -282,12 +285,12 @@ switched_out() { # PID
 	frbpf_stop
 }
 
-@test "shares of a dump of ours agree with perf report" {
+@test "shares of our own dump agree with perf report" {
 	need_recording
 	need_btf
 	write_rules
 	frbpf_load
-	# it has programs of other suites, too, and their files may be removed between the two readings
+	# the dump also has programs of other suites, whose files may be removed between the two readings: try again
 	for _ in 1 2 3; do
 		workload mix >/dev/null
 		dump=$(frbpf dump --session cpu)
@@ -304,10 +307,10 @@ switched_out() { # PID
 	cp "$WORKLOADS/mix" prog
 	perf_record a.data -e cpu-clock -F 1999 ./prog
 	changes a.data a.data '.sessions[0].events[0].samples.a > 0'
-	rm prog # a new file: perf's copy is a link to the old one
+	rm prog # so that cp creates a new file: perf's copy is a link to the old one
 	cp "$WORKLOADS/burn" prog
 	perf_record none.data -e page-faults -c 1000000 true
-	# perf keeps a copy of the earlier program
+	# perf still has a copy of the earlier program
 	all_shares a.data cpu-clock | grep -q '^mix_light '
 	rm -r "$HOME/.debug"
 	run ! grep -q '^mix_light \|^burn' <(all_shares a.data cpu-clock)
@@ -342,7 +345,7 @@ switched_out() { # PID
 		cut.data|offset
 		short.data|offset
 	EOF
-	# compressed files are read
+	# compressed files can be compared
 	if [[ -e z.data ]]; then
 		[[ $(frbpf diff z.data z.data) == *"no difference"* ]]
 		same "samples" "$(frbpf diff --json z.data a.data | jq '.sessions[0].events[0].samples.a')" \

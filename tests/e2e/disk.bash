@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# A disk of the test: a loop device on a file below $BATS_TEST_TMPDIR. The io (blkio) controller may throttle what the
+# A disk for one test: a loop device on a file below $BATS_TEST_TMPDIR. The io (blkio) controller can throttle what the
 # loop device writes to its file.
 
-# sets $disk (/dev/loopN)
+# Sets $disk to /dev/loopN.
 disk_make() { # SIZE
 	truncate -s "$1" "$BATS_TEST_TMPDIR/disk.img"
-	# allocated blocks: a write to the file is nothing but that
+	# allocate all blocks, so that a write to the file causes no other write
 	dd if=/dev/zero of="$BATS_TEST_TMPDIR/disk.img" bs=1M count=$((${1%M})) conv=notrunc,fsync status=none
 	disk=$(losetup -f --show --direct-io=on "$BATS_TEST_TMPDIR/disk.img" 2>/dev/null) ||
 		disk=$(losetup -f --show "$BATS_TEST_TMPDIR/disk.img" 2>/dev/null) || skip "no loop devices here"
@@ -30,7 +30,7 @@ disk_below() {
 	echo "$dev"
 }
 
-# Processes run with in_slow_group write no faster than so many bytes a second.
+# Makes a cgroup whose processes write no more than so many bytes a second: see in_slow_group.
 slow_group_make() { # BYTES-PER-SECOND
 	local below v2 v1
 	below=$(disk_below) || skip "the test's files are on no disk"

@@ -15,7 +15,7 @@ commands() {
 	"$FRBPF" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p'
 }
 
-# Names on standard input that no item of a list has after MACRO.
+# Prints the names on standard input that no list item of PAGE has after MACRO.
 missing() { # PAGE MACRO
 	local name
 	while read -r name; do
@@ -23,23 +23,24 @@ missing() { # PAGE MACRO
 	done
 }
 
-# The part of a page that is about one of its commands.
+# Prints the part of PAGE that describes COMMAND.
 part_of() { # COMMAND PAGE
 	awk -v name="$1" '/^\.It Cm / {inside = $3 == name} /^\.S[hs]/ {inside = 0} inside' "$2"
 }
 
-# Options of --help: x for -x, -long for --long. Without those of every command, which the page describes once.
+# Prints the options in --help: x for -x, -long for --long. Options that every command has are left out, as the page
+# describes them once.
 options_of() { # COMMAND
 	"$FRBPF" "$1" --help | sed -n 's/^  \(    \)\{0,1\}-/-/p' | sed 's/   *.*//' |
 		grep -oE '(^|[ ,])-(-[a-z-]+|[a-z]\b)' | sed 's/^[ ,]*-//' | sort -u | grep -vxE -e '-(base|config|help)|h'
 }
 
-# Options of the items of a page, likewise.
+# Prints the options of all list items of PAGE, in the same form.
 options_in() { # PAGE
 	grep '^\.It ' "$1" | grep -oE '\bFl [A-Za-z-]+' | sed 's/^Fl //' | sort -u | grep -vxE -e '-(base|config|help)|h'
 }
 
-# Names on standard input that are nowhere in the text.
+# Prints the names on standard input that are nowhere in PAGE.
 missing_words() { # PAGE
 	local name
 	while read -r name; do
@@ -112,10 +113,10 @@ missing_words() { # PAGE
 
 @test "the README has at most 150 lines, and the glossary at most 20 terms" {
 	(($(wc -l <README.md) <= 150))
-	(($(sed -n '/^## Glossary/,$p' CONTRIBUTING.md | grep -c '^| [a-z]') <= 21)) # with the line of titles
+	(($(sed -n '/^## Glossary/,$p' CONTRIBUTING.md | grep -c '^| [a-z]') <= 21)) # 20, and the header of the table
 }
 
-# Sentences of 25 words or more, up to the full stop; a cell of a table is a text of its own.
+# Prints sentences of 25 words or more. A sentence ends at a full stop; a table cell is a text of its own.
 long_sentences() { # PAGE...
 	awk '
 		function check(sentence,  i, n, words, count) {
@@ -284,7 +285,7 @@ capabilities_in() { # FILE FROM [TO]: in the line that matches, or between two, 
 		"$(basename -s .c tests/fuzz/fuzz_*.c | sort)"
 }
 
-@test "the page of why has all words for causes, waits, locks and missing events" {
+@test "the page on why has all words for causes, waits, locks and missing events" {
 	local word missing=
 
 	# [WAIT_FUTEX] = { "a futex", "futex" }, [MISSING_LOST] = { "lost", "..." }, [WAKE_NET] = "network"

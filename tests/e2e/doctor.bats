@@ -21,7 +21,7 @@ level_of() { # PART
 	jq -r --arg part "$1" '.findings[] | select(.part == $part) | .level' "$BATS_TEST_TMPDIR/found"
 }
 
-# Names of sources, one a line
+# Prints the names of the sources that were attached, one a line.
 attached() {
 	jq -r '.findings[] | select(.part == "rules") | .text' "$BATS_TEST_TMPDIR/found" | sed 's/^attached: //; s/, /\n/g'
 }
@@ -33,20 +33,20 @@ attached() {
 	[[ $(jq .ok "$BATS_TEST_TMPDIR/found") == "$( ((status == 0)) && echo true || echo false)" ]]
 	[[ $(level_of privileges) == ok ]] || fail "$(<"$BATS_TEST_TMPDIR/found")"
 	[[ $(level_of 'names of the kernel') == ok ]]
-	[[ $(level_of evidence) =~ ^(ok|less)$ ]] # less where the kernel lacks a tracepoint
+	[[ $(level_of evidence) =~ ^(ok|less)$ ]] # "less" where the kernel lacks a tracepoint
 	[[ $(level_of tracepoints) == ok ]]
-	# a hardware PMU is a file of sysfs, or there is none
+	# sysfs has a file for a hardware PMU if there is one
 	[[ $(level_of 'perf events') == "$([[ -e /sys/bus/event_source/devices/cpu ]] && echo ok || echo less)" ]]
 	[[ $(level_of 'real time') == "$(chrt -f 1 true 2>/dev/null && echo ok || echo less)" ]]
-	# securityfs may not be mounted
+	# where securityfs is not mounted, this cannot be compared
 	[[ ! -r /sys/kernel/security/lsm || $(level_of confinement) == "$(grep -q landlock /sys/kernel/security/lsm && echo ok || echo less)" ]]
-	# each source that rules have here is attached, or is said to fail
+	# each source of rules is reported as attached or as failed
 	local source
 	for source in $(frbpf events --json | jq -r '.events[] | select(.kind == "source") | .name'); do
 		attached | grep -qxF "${source%%[:(]*}" || [[ $(level_of "rules on ${source%%[:(]*}") == no ]] ||
 			[[ $source =~ ^(app|usdt|rule)$ ]] || fail "$source is not examined"
 	done
-	# the text has the same findings
+	# the text output has the same findings
 	frbpf doctor >"$BATS_TEST_TMPDIR/words" || ((status != 0))
 	[[ $(grep -cE '^(ok|less|no) +[a-z]' "$BATS_TEST_TMPDIR/words") == "$(jq '.findings | length' "$BATS_TEST_TMPDIR/found")" ]]
 }
@@ -65,7 +65,7 @@ text_of() { # PART
 	jq -r --arg part "$1" '.findings[] | select(.part == $part) | .text' "$BATS_TEST_TMPDIR/found"
 }
 
-# What doctor finds if a directory is empty
+# Runs doctor with an empty DIRECTORY.
 without() { # DIRECTORY
 	# shellcheck disable=SC2016 # of sh
 	unshare -m sh -c 'mount -t tmpfs none "$1" && shift && exec "$@"' - "$1" "$FRBPF" doctor --json \

@@ -88,7 +88,7 @@ teardown() {
 	burn=$(workload burn --seconds 0.5)
 	path=$(frbpf dump --session cpu)
 	perf script -i "$path" -F comm,pid,ip,sym --pid "$(json "$burn" .pid)" >"$BATS_TEST_TMPDIR/stacks"
-	# the call chain, innermost first
+	# the stacks have the whole call chain
 	for sym in burn_inner burn_middle burn_outer; do
 		grep -q "$sym" "$BATS_TEST_TMPDIR/stacks" || fail "no $sym in the stacks"
 	done
@@ -121,16 +121,16 @@ teardown() {
 	burn=$(workload burn --seconds 0.3)
 	path=$(frbpf dump --session cpu)
 	perf script --header-only -I -i "$path" >"$BATS_TEST_TMPDIR/header"
-	# one string per argument, the command first
+	# the command line is stored as one string per argument, beginning with the command
 	grep -qE '^# cmdline : \S*frbpf record -e cpu-clock' "$BATS_TEST_TMPDIR/header"
 	strings -a "$path" | grep -qx -- '--overwrite'
 	grep -qE '^# perf version : [0-9]+\.[0-9]+\.[0-9]+(-|$)' "$BATS_TEST_TMPDIR/header"
-	# the last attribute has all sample fields of the first
+	# the last attribute has the same sample fields as the first
 	perf evlist -v -i "$path" | grep -v "^#" >"$BATS_TEST_TMPDIR/attrs"
 	same "sample fields" "$(sample_type "$(tail -n 1 "$BATS_TEST_TMPDIR/attrs")")" \
 		"$(sample_type "$(head -n 1 "$BATS_TEST_TMPDIR/attrs")")"
 	tail -n 1 "$BATS_TEST_TMPDIR/attrs" | grep -q '^dummy:HG'
-	# rounds that state the order, and one program that is named before all others
+	# the file has records that end rounds; the first task that it names is a program, not a kernel thread
 	perf script -D -i "$path" 2>/dev/null >"$BATS_TEST_TMPDIR/raw"
 	grep -q 'PERF_RECORD_FINISHED_ROUND' "$BATS_TEST_TMPDIR/raw"
 	run ! grep -m 1 'PERF_RECORD_COMM: kworker' <(grep -m 1 'PERF_RECORD_COMM' "$BATS_TEST_TMPDIR/raw")
@@ -172,7 +172,7 @@ sample_type() { # LINE of perf evlist -v
 	workload burn --seconds 0.2
 	frbpf dump >/dev/null
 	for path in $(dumps); do
-		# perf delivers by time: so the offsets, which it also shows, must rise as well
+		# perf sorts records by time, so their offsets, which it also prints, must rise as well
 		perf script -D -i "$path" 2>/dev/null |
 			sed -nE 's/^[0-9]+ [0-9]{3,} (0x[0-9a-f]+) \[0x[0-9a-f]+\]: PERF_RECORD_.*/\1/p' |
 			while read -r offset; do
@@ -206,7 +206,7 @@ sample_type() { # LINE of perf evlist -v
 	cp "$BASE/session-sched/perf.data.$first" "$BATS_TEST_TMPDIR/alone"
 	run -1 --separate-stderr frbpf show "$BATS_TEST_TMPDIR/alone"
 	[[ $stderr == "frbpf: error: "*"read a dump without its manifest with \`frbpf why"* ]] || fail "$stderr"
-	# not the fault of our file
+	# there is no incident to explain: the message says so, and does not blame the file
 	run -0 --separate-stderr frbpf ls --causes
 	[[ ! $output && $stderr == *"no incident of a rule yet"* ]] || fail "$output$stderr"
 	run -1 --separate-stderr frbpf why

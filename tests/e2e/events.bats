@@ -27,7 +27,7 @@ list() { # ARGUMENTS...
 	diff "$BATS_TEST_TMPDIR/perfs" "$BATS_TEST_TMPDIR/ours"
 }
 
-@test "events -v has the fields of a tracepoint with their types, and those of if for a source" {
+@test "events -v lists the fields of a tracepoint with their types, and the fields that if knows for a source" {
 	need_root
 	need_tracepoints
 	run -0 list -v sched:sched_switch
@@ -36,7 +36,7 @@ list() { # ARGUMENTS...
 	[[ ${lines[0]} == runqlat*when*"waited that long for a CPU"* ]]
 	[[ $output =~ comm\ +string && $output =~ pid\ +number ]]
 	run -0 list -v "signal:*"
-	[[ ${lines[0]} == signal:signal_deliver*both* ]] # of a rule and of a session
+	[[ ${lines[0]} == signal:signal_deliver*both* ]] # rules and sessions can use it
 }
 
 @test "every event that events lists as available can be recorded" {

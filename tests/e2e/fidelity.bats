@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Every sample has its name, map and symbol, whatever its task did before, in and after the window. perf's view of a
-# dump is compared by name; perfdata_check checks the records.
+# Every sample has its name, map and symbol, whatever its task did before, in and after the window. The names that perf
+# shows for a dump are compared; perfdata_check checks the records.
 
 # shellcheck disable=SC2154,SC2030,SC2031 # set by bats and the helpers; every test is a subshell
 # with: others
@@ -43,14 +43,15 @@ record() { # [LINE OF [daemon]]...
 	frbpf_load
 }
 
-# image NAME ARGUMENTS...: runs it; prints its line of JSON
+# image NAME ARGUMENTS...: runs an image and prints its line of JSON
 image() {
 	local name=$1
 	shift
 	timeout -k 5 60 "$IMAGES/$name" "$@" 3>&-
 }
 
-# job COMMAND...: runs in the background until end_jobs; its input stays open, its output is $job_out, its pid $job.
+# job COMMAND...: runs COMMAND in the background until end_jobs. Its input stays open. $job is its pid, $job_out its
+# output.
 job() {
 	job_out=$BATS_TEST_TMPDIR/job.${#jobs[@]}
 	mkfifo "$job_out.in"
@@ -84,15 +85,15 @@ has_ticks() { # PID N: of CPU time, hundredths of a second
 	((stat[13] + stat[14] >= $2))
 }
 
-# Wait until the process has burned for half a second more: many samples.
+# Waits until the process has used half a second more of CPU time, which gives many samples.
 let_burn() { # PID
 	local -a stat
 	read -r -a stat <"/proc/$1/stat"
 	wait_until 30 has_ticks "$1" $((stat[13] + stat[14] + 50)) || fail "$1 does not run"
 }
 
-# Writes the dump's samples, of some processes or of all, to $samples, one per line: comm, pid, tid, symbol (C++ symbols
-# have spaces), object. Also checks the file.
+# Writes the samples of a dump, of some processes or of all, to $samples, one a line: comm, pid, tid, symbol (which may
+# contain spaces in C++), object. Also checks the file.
 dump() { # [PID,...]
 	path=$(frbpf dump --session cpu)
 	check "$path"
@@ -111,13 +112,15 @@ names_of() { # DUMP [ARGUMENTS OF perf script]...
 	[[ -s $samples ]] || fail "no samples: $(cat "$BATS_TEST_TMPDIR/perf.err")"
 }
 
-# count COMM PID SYMBOL OBJECT: number of such samples; each a regular expression for the whole field
+# count COMM PID SYMBOL OBJECT: the number of samples that match; each argument is a regular expression for the whole
+# field
 count() {
 	awk -F '\t' -v comm="^($1)$" -v pid="^($2)$" -v symbol="^(${3-.*})$" -v object="^(${4-.*})$" \
 		'$1 ~ comm && $2 ~ pid && $4 ~ symbol && $5 ~ object {n++} END {print n + 0}' "$samples"
 }
 
-# seen COMM PID SYMBOL [OBJECT]: there are many such samples, and none with the symbol under another name
+# seen COMM PID SYMBOL [OBJECT]: succeeds if there are many such samples, and no sample with the symbol under another
+# comm
 seen() {
 	local n others
 	n=$(count "$1" "$2" "$3" "${4-.*}")
@@ -127,8 +130,9 @@ seen() {
 	((others == 0)) || fail "$others samples in $3 that are not of $1"
 }
 
-# all_known PID: none of its samples lacks comm, object or symbol. bash and timeout, which it was before an exec, have no
-# symbols. A thread that has ended has no id any more: the kernel shows -1, and nobody can name it.
+# all_known PID: succeeds if every sample of the process has comm, object and symbol. bash and timeout, which the
+# process ran before an exec, have no symbols. A thread that has ended has no id any more: the kernel reports -1, which
+# nobody can name.
 all_known() {
 	local bad
 	bad=$(awk -F '\t' -v pid="^($1)$" '$2 ~ pid && $3 != -1 && ($1 ~ /^:/ || $5 == "[unknown]" ||
@@ -155,7 +159,7 @@ build_id() { # FILE
 	all_known "$pid"
 }
 
-@test "exec before and in the window: at its start the state is the old image" {
+@test "exec before and in the window: the window begins with the old image" {
 	{
 		printf '[session-cpu]\nrun = -e cpu-clock -F 1999 -m 4M --overwrite --switch-output -a\n'
 		printf '[rule-r]\nwhen = runqlat > 100s\npre = 1s\n'
@@ -209,7 +213,7 @@ build_id() { # FILE
 	wait_until 10 burns "$job_out"
 	rm "$BATS_TEST_TMPDIR/deleted"
 	record
-	# an upgrade while the recorder runs: the old file is gone, and later the process, too
+	# replace the file while the process runs, as an upgrade does; later the process ends, too
 	cp "$IMAGES/beta" "$BATS_TEST_TMPDIR/new"
 	let_burn "$replaced"
 	mv "$BATS_TEST_TMPDIR/new" "$BATS_TEST_TMPDIR/replaced"
@@ -233,7 +237,7 @@ build_id() { # FILE
 	same "late ones in burn_early" "$(count 'late-.*' "$pid" burn_early)" 0
 	same "early ones in burn_late" "$(count 'early-.*' "$pid" burn_late)" 0
 	same "others in them" "$(count '[^el].*' "$pid" 'burn_early|burn_late')" 0
-	# every thread by its own number: as many names as threads
+	# each thread id has one name, and nearly all threads have samples
 	(($(awk -F '\t' '$4 == "burn_late" {print $1, $3}' "$samples" | sort -u | wc -l) >= 190))
 	same "names of a thread" "$(awk -F '\t' '$4 == "burn_late" {print $1, $3}' "$samples" | sort -u | awk '{print $2}' |
 		uniq -d | wc -l)" 0
@@ -254,7 +258,7 @@ build_id() { # FILE
 @test "recorded in a small pid namespace: ids are those of the namespace, and are reused" {
 	unshare --fork --pid --mount-proc true 2>/dev/null || skip "no pid namespaces"
 	record_inside() {
-		echo 300 >/proc/sys/kernel/pid_max 2>/dev/null || true # of this namespace since Linux 6.14
+		echo 300 >/proc/sys/kernel/pid_max 2>/dev/null || true # since Linux 6.14, of this namespace only
 		record
 		for ((i = 0; i < 400; i++)); do
 			/bin/true
@@ -277,7 +281,7 @@ build_id() { # FILE
 	done
 }
 
-@test "a binary that only its mount namespace has: by its root while it lives, by build id later" {
+@test "a binary that only its mount namespace has: found by the process's root while it lives, by build id later" {
 	unshare --mount true 2>/dev/null || skip "no mount namespaces"
 	record
 	mkdir "$BATS_TEST_TMPDIR/private"
@@ -305,7 +309,7 @@ build_id() { # FILE
 	wait_until 10 burns "$job_out"
 	record
 	let_burn "$job"
-	end_jobs # the process is gone
+	end_jobs # end the process
 	dump "$job"
 	perf buildid-cache -a "$IMAGES/alpha"
 	names_of "$path" --pid "$job"
@@ -333,27 +337,27 @@ has_dispatcher() {
 	record
 	dump
 	address=$(awk '$3 == "bpf_dispatcher_xdp" && $4 == "[bpf]" {print $1}' /proc/kallsyms)
-	# a few instructions, which samples may miss: its symbol is in the dump in any case
+	# samples may miss these few instructions, but the dump has their symbol in any case
 	perf script -i "$path" --show-bpf-events 2>/dev/null | grep -i "KSYMBOL addr $address.* bpf_dispatcher_xdp" >"$perf_out" ||
 		fail "no symbol at $address: $(perf script -i "$path" --show-bpf-events 2>/dev/null | grep KSYMBOL | head)"
 	all_known "$job"
 }
 
-# This test does not need depmod: modprobe of busybox shows dependencies, too.
+# modprobe -D also works with the modprobe of busybox, so depmod is not needed.
 need_loadable_module() { # NAME
 	[[ -e /proc/modules ]] || skip "a kernel without modules"
 	modprobe -D "$1" >/dev/null 2>&1 || skip "no module $1 here"
 	! grep -q "^$1 " /proc/modules || skip "module $1 is loaded already"
 }
 
-# This module works when it is loaded: it tries which of its functions is the fastest.
+# This module computes while it is loaded: it measures which of its functions is the fastest.
 @test "a kernel module loaded in the window, and an unloaded one: map, build id and symbols" {
 	need_loadable_module raid6_pq
 	record
 	modprobe raid6_pq
 	id=$(od -An -v -tx1 -j 16 /sys/module/raid6_pq/notes/.note.gnu.build-id | tr -d ' \n')
 	dump
-	# if there is /proc/kcore, perf counts all modules as [kernel.kallsyms]
+	# with /proc/kcore, perf attributes all modules to [kernel.kallsyms]
 	n=$(count '.*' '.*' 'raid6_.*' '.(raid6_pq|kernel.kallsyms).')
 	((n >= 5)) || fail "$n samples in raid6_pq: $(cut -f 4,5 "$samples" | sort | uniq -c | sort -rn | head -20)"
 	same "samples of it without a symbol" "$(count '.*' '.*' '.unknown.' '.raid6_pq.')" 0
@@ -366,7 +370,7 @@ need_loadable_module() { # NAME
 	perf script -i "$path" --show-mmap-events 2>/dev/null | grep -q 'PERF_RECORD_MMAP -1/0.*raid6_pq'
 }
 
-# Some kernels have code in their vdso that no symbol covers.
+# In some kernels, the vdso has code that no symbol covers.
 @test "code of the vdso has symbols" {
 	grep -q '\[vdso\]' /proc/self/maps || skip "no vdso"
 	record
@@ -385,7 +389,7 @@ need_loadable_module() { # NAME
 	workload fork_storm 1000 1 /bin/true >/dev/null # 700 KB of records
 	path=$(frbpf dump --session cpu)
 	names_of "$path"
-	# data that memory no longer holds is reported, not invented
+	# missing data that memory could not hold must be reported, and must not be invented
 	if (($(count alpha "$pid" burn_alpha) < 20)); then
 		jq -e '.sessions[].sideband.incomplete' "$BASE"/incidents/*.json
 	fi
@@ -409,7 +413,7 @@ log_has_shrunk() {
 	(($(sideband folded) > 1000 && $(sideband log_bytes) < $(sideband bytes)))
 }
 
-@test "the log of names reaches no further back than the windows, and windows lack nothing" {
+@test "the log of names reaches back only as far as the windows, and the windows lack no names" {
 	{
 		printf '[session-cpu]\nrun = -e cpu-clock -F 1999 -m 64K --overwrite --switch-output -a\n'
 		printf '[session-other]\nrun = -e cpu-clock -F 999 -m 32K --overwrite --switch-output -a\n'
@@ -421,7 +425,7 @@ log_has_shrunk() {
 	job "$IMAGES/beta" 60
 	wait_until 10 burns "$job_out"
 	workload fork_storm 1000 2 /bin/true >/dev/null # some 1.4 MB of records
-	# a busy process fills the rings of a CPU in a second or two
+	# within a second or two, a busy process fills the rings of its CPU
 	wait_until 40 log_has_shrunk || fail "$(frbpf status --json -v | jq .sideband)"
 	let_burn "$alpha"
 	dump "$alpha,$job"
@@ -445,7 +449,7 @@ needs_back() { # SECONDS
 	job "$IMAGES/beta" 60
 	wait_until 10 burns "$job_out"
 	workload fork_storm 1000 2 /bin/true >/dev/null
-	# the fast session alone needs at most two rounds of its rings
+	# the fast session alone would need at most two rounds of its rings, which is less than 12 s
 	wait_until 40 needs_back 12
 	same "folded" "$(sideband folded)" 0
 	path=$(frbpf dump --session slow)
@@ -454,7 +458,7 @@ needs_back() { # SECONDS
 	all_known "$pid"
 	same "incomplete" "$(jq -r '.sessions[].sideband.incomplete' "$BASE"/incidents/*.json)" false
 	printf '[rule-far]\nwhen = runqlat > 10s\npre = 1m\n' >>"$RULES"
-	sed -i '3,4d' "$RULES" # without the slow session
+	sed -i '3,4d' "$RULES" # removes the slow session
 	frbpf_load
 	wait_until 60 needs_back 60
 	same "folded" "$(sideband folded)" 0
@@ -477,13 +481,14 @@ needs_back() { # SECONDS
 	done
 	workload short_lived --count 20
 	dump
-	# the kernel itself gives a released task the id -1
+	# the kernel itself gives the id -1 to a released task
 	same "unnamed" "$(awk -F '\t' '$1 ~ /^:/ && $3 != -1' "$samples" | wc -l)" 0
-	# except the kernel's own code before a task has any map
+	# perfdata_check counts only samples in user space, so the kernel's own code before a task has any map is left
+	# out
 	grep -q '^unmapped 0$' "$BATS_TEST_TMPDIR/checked" || fail "$(cat "$BATS_TEST_TMPDIR/checked")"
 }
 
-@test "code of a JIT: its perf map is found, its dump stays mapped" {
+@test "code of a JIT: its perf map is found, its jitdump file stays mapped" {
 	record
 	line=$(workload jit 0.4 "$BATS_TEST_TMPDIR")
 	pid=$(json "$line" .pid)
@@ -511,7 +516,7 @@ needs_back() { # SECONDS
 	build_ids "$path" | grep -q "^$id .*/gone" || fail "no $id of gone: $(build_ids "$path")"
 }
 
-@test "build ids: of files with samples, not of all mapped files" {
+@test "build ids are recorded of files with samples, not of all mapped files" {
 	record
 	line=$(image alpha 0.3)
 	dump
@@ -566,7 +571,7 @@ sleeps_as() { # COMM PID
 
 # --- the checker
 
-# broken WHAT OFFSET BYTES: a copy of the dump with these bytes (in the syntax of printf) must be refused
+# broken WHAT OFFSET BYTES: perfdata_check must refuse a copy of the dump with BYTES (in the syntax of printf) at OFFSET
 broken() {
 	local copy=$BATS_TEST_TMPDIR/broken
 	cp "$path" "$copy"
@@ -588,11 +593,11 @@ u16() { # OFFSET
 	od -An -t u2 -j "$1" -N 2 "$path" | tr -d ' '
 }
 
-# The offset of the n-th record of TYPE.
+# Prints the offset of the Nth record of TYPE.
 record_offset() { # TYPE [N]
 	local from at
 	from=$(u64 40)
-	# a line is 8 bytes: of a header the type, then misc and size
+	# od prints 8 bytes a line; a record's header is one line with type, misc and size
 	at=$(od -An -v -t u4 -w8 -j "$from" -N "$(u64 48)" "$path" | awk -v type="$1" -v n="${2:-1}" '
 		NR - 1 != next_line {next}
 		$1 == type && --n == 0 {print next_line * 8; exit}
@@ -615,7 +620,7 @@ record_offset() { # TYPE [N]
 	broken "the magic" 0 'X'
 	broken "the size of the header" 8 '\x10'
 	broken "attrs outside of the file" 31 '\x10'
-	broken "the length of the data" 48 '\x0b' # it is a multiple of 8
+	broken "the length of the data" 48 '\x0b' # the length is a multiple of 8
 	broken "a feature that is not there" 76 '\xff'
 	broken "a record of an unknown type" "$comm" '\x63'
 	broken "a record of no length" $((comm + 6)) '\x00\x00'

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Shared by the end-to-end tests. FRBPF: the program under test; FRBPF_WORKLOADS: directory of tests/workloads'
-# programs. Every test has its own base directory, rules file and perf configuration.
+# Shared by the end-to-end tests. FRBPF is the program under test. FRBPF_WORKLOADS is the directory with the programs of
+# tests/workloads. Every test has its own base directory, rules file and perf configuration.
 
 bats_require_minimum_version 1.5.0
 
@@ -10,7 +10,7 @@ root=${BATS_TEST_DIRNAME%/*/*}
 FRBPF=${FRBPF:-$root/frbpf}
 WORKLOADS=${FRBPF_WORKLOADS:-$root/.output/tests/workloads}
 
-# Paths in the manifest (for jq): the one place to change with its schema.
+# Paths in the manifest, for jq. If the schema of the manifest changes, only this table changes.
 # shellcheck disable=SC2034 # for the tests
 declare -gA M=(
 	[rule]='.triggers[0].rule'
@@ -28,7 +28,7 @@ declare -gA M=(
 	[files]='.sessions[].file'
 )
 
-# --- life of a test
+# --- begin and end of a test
 
 common_setup() {
 	BASE=$BATS_TEST_TMPDIR/base
@@ -37,7 +37,7 @@ common_setup() {
 	foreground_pid=
 	awake_pids=()
 	unset FRBPF_BASE
-	# perf must not depend on the user's settings, nor write into the home directory
+	# perf must not depend on the user's settings, and must not write into the user's home directory
 	export PERF_CONFIG=/dev/null HOME=$BATS_TEST_TMPDIR DEBUGINFOD_URLS='' PERF_PAGER=cat TZ=UTC
 	[[ -x $FRBPF ]] || fail "$FRBPF is not built"
 }
@@ -51,9 +51,9 @@ common_teardown() {
 	for pid in $daemons ${awake_pids[@]+"${awake_pids[@]}"}; do
 		kill -KILL "$pid" 2>/dev/null || true
 	done
-	# until the daemon has ended, it may write into the directory that bats removes
+	# until the daemon has ended, it may still write into the directory that bats removes
 	[[ ! $daemons ]] || wait_until 5 no_daemon || true
-	# a recorder that reported an error
+	# fail if the recorder's own filter of system calls has refused a call
 	! grep -shF -d skip -D skip 'refused by our own filter' "$BASE/output" "$BATS_TEST_TMPDIR"/* >&2
 }
 
@@ -62,13 +62,14 @@ fail() { # MESSAGE
 	return 1
 }
 
-# --- abilities of this machine
+# --- what this machine can do
 
 need_root() {
 	((EUID == 0)) || skip "needs root"
 }
 
-# Asks one time for all tests of a suite: each start of perf takes longer than most steps of a test.
+# Runs COMMAND once for all tests of a suite, and remembers its status. Each start of perf takes longer than most steps
+# of a test.
 asked_once() { # COMMAND...
 	local answer=$BATS_RUN_TMPDIR/asked-${*//[^a-z_:]/-}
 	if [[ ! -e $answer ]]; then
@@ -98,8 +99,8 @@ need_fifo() {
 	chrt -f 1 true 2>/dev/null || skip "SCHED_FIFO is refused here"
 }
 
-# Until the end of the test no CPU is idle. On some virtual machines perf counts events in the context of an idle task
-# (interrupts, timers, wake-ups, switches to others) and writes no record of them. The spinners have SCHED_IDLE: they
+# Until the end of the test, no CPU is idle. On some virtual machines, perf counts events in the context of an idle task
+# (interrupts, timers, wake-ups, switches to others) and writes no record of them. The spinners have SCHED_IDLE, so they
 # take no CPU time from others.
 keep_cpus_awake() {
 	local cpu
@@ -117,7 +118,7 @@ keep_cpus_awake() {
 
 # --- rules and the daemon
 
-# Two small sessions; rules are appended from standard input.
+# Writes rules with two small sessions. More sections come on standard input.
 write_rules() {
 	{
 		cat <<-'EOF'
@@ -132,7 +133,7 @@ write_rules() {
 	} >"$RULES"
 }
 
-# Prints a [session-NAME] for each line "NAME OPTIONS" of standard input; $session_options come first.
+# Prints a [session-NAME] for each line "NAME OPTIONS" on standard input. $session_options come before OPTIONS.
 sessions() {
 	local name line
 	printf '[daemon]\nbase = %s\n' "$BASE"
@@ -141,7 +142,7 @@ sessions() {
 	done
 }
 
-# frbpf COMMAND ARGUMENTS...; bats' own descriptor must not get into a daemon.
+# frbpf COMMAND ARGUMENTS...: runs a command on $BASE. A daemon must not inherit descriptor 3, which belongs to bats.
 frbpf() {
 	local command=$1
 	shift
@@ -157,16 +158,16 @@ frbpf_stop() {
 	wait_until 10 no_daemon
 }
 
-# Before a test counts incidents: stops the daemon, which first writes the incidents of all triggers. It must still
+# Stops the daemon before a test counts incidents. The daemon first writes the incidents of all triggers. It must still
 # be running.
 frbpf_finish() {
 	[[ $(daemon_pid) ]] || fail "there is no daemon; output: $(cat "$BASE/output" 2>/dev/null)"
 	frbpf_stop
 }
 
-# Prints the pids of daemons that were given BASE (a path of this test alone) as an argument. Every test asks this at
-# its end, some all the time: one process reads all command lines. A loop here would cost a third of a second, since
-# bats notes each command that it is about to run.
+# Prints the pids of daemons that have BASE (a path of this test alone) as an argument. Every test calls this at its
+# end, some all the time. One process reads all command lines: a loop here would take a third of a second, since bats
+# notes each command that it is about to run.
 daemons_of() { # BASE
 	local file
 	while read -r file; do
@@ -179,7 +180,7 @@ no_daemon() {
 	[[ ! $(daemons_of "$BASE") ]]
 }
 
-# The daemon's pid from the lock file.
+# Prints the daemon's pid from the lock file.
 daemon_pid() {
 	local pid
 	pid=$(tr -cd 0-9 <"$BASE/lock")
@@ -199,7 +200,7 @@ wait_until() { # SECONDS COMMAND...
 	done
 }
 
-# As sleep, without a process: nobody writes into that pipe.
+# Like sleep, but without a process: it waits for input from a pipe that nobody writes to.
 pause() { # MILLISECONDS, below 1000
 	local never=$BATS_RUN_TMPDIR/never seconds
 	[[ -p $never ]] || mkfifo "$never"
@@ -207,7 +208,7 @@ pause() { # MILLISECONDS, below 1000
 	read -rt "$seconds" _ <>"$never" || true
 }
 
-# Waits until the functions of programs are looked up, which happens after dump and manifest.
+# Waits until the functions of programs have been looked up. This happens after dump and manifest were written.
 named() { # MANIFEST
 	wait_until 30 names_known "$1" || fail "the names are pending: $1"
 }
@@ -238,16 +239,16 @@ wait_for_incident() { # BASE N
 		fail "$(incidents "$1" | wc -l) incidents instead of $2; output: $(cat "$1/output" 2>/dev/null)"
 }
 
-# The next line of a workload's output.
+# Reads the next line of a workload's output, which must be WANTED.
 expect_line() { # FD WANTED
 	local line
 	read -r -t 10 -u "$1" line || fail "nothing came instead of '$2'"
 	same "what it says" "$line" "$2"
 }
 
-# --- looking at results
+# --- results
 
-# manifest NAME FIELD: the field (a key of M) of an incident's manifest
+# manifest NAME FIELD: prints FIELD (a key of M) from the manifest of an incident
 manifest() {
 	jq -re "${M[$2]}" "$BASE/incidents/$1.json" || fail "no ${M[$2]} in $(cat "$BASE/incidents/$1.json")"
 }
@@ -256,7 +257,7 @@ status_of() { # RULE FIELD: what the daemon's status says of a rule
 	frbpf status --json | jq -re --arg rule "$1" ".rules[] | select(.name == \$rule) | $2"
 }
 
-# json TEXT PATH: a number or string of a workload's line
+# json TEXT PATH: prints a number or string from TEXT, such as the line of a workload
 json() {
 	jq -re "$2" <<<"$1"
 }
@@ -271,16 +272,17 @@ workload() { # NAME ARGUMENTS...
 	timeout -k 5 60 "$WORKLOADS/$name" "$@" 3>&-
 }
 
-# Prints events whose name matches EVENT (a regular expression): comm, pid, tid, cpu, ns, name, text, tab separated.
+# Prints events whose name matches EVENT, a regular expression. Columns, separated by tabs: comm, pid, tid, cpu, ns,
+# name, text.
 events() { # DUMP EVENT
-	# without the kernel's symbols perf takes a third of the time; functions in texts are addresses
+	# without the kernel's symbols, perf takes a third of the time; functions in texts are then addresses
 	perf script --kallsyms /dev/null -i "$1" --ns -F comm,pid,tid,cpu,time,event,trace 2>/dev/null |
 		sed -nE "s/^ *(.*[^ ]) +(-?[0-9]+)\/(-?[0-9]+) +\[0*([0-9]+)\] +0*([0-9]+)\.([0-9]{9}): +($2): ?(.*)/\1\t\2\t\3\t\4\t\5\6\t\7\t\8/p"
 }
 
-# same_span NAME DUMP ENTRY EXIT CONDITION: the incident measured the time between perf's events ENTRY and EXIT for
-# which an awk CONDITION on the columns of events holds. Our program and perf's on one tracepoint run one after the
-# other, in either order. Sets $span_exit, the time of perf's EXIT.
+# same_span NAME DUMP ENTRY EXIT CONDITION: the incident must have measured the time between perf's events ENTRY and
+# EXIT that satisfy CONDITION, which is awk on the columns of events. On one tracepoint, our program and perf's run one
+# after the other, in either order. Sets $span_exit, the time of perf's EXIT.
 same_span() {
 	local begin end entry value
 	end=$(manifest "$1" time)
@@ -293,7 +295,7 @@ same_span() {
 		fail "perf saw $3 at $entry and $4 at $span_exit, the incident is from $begin to $end"
 }
 
-# between VALUE LOW HIGH WHAT
+# between VALUE LOW HIGH WHAT: fails if VALUE is not within LOW..HIGH
 between() {
 	(($1 >= $2 && $1 <= $3)) || fail "$4: $1 is not within $2..$3"
 }
@@ -302,11 +304,12 @@ same() { # WHAT GOT WANTED
 	[[ $2 == "$3" ]] || fail "$1: got '$2', not '$3'"
 }
 
-# perf_quiet ARGUMENTS...: perf must succeed and print nothing to standard error. Output in $perf_out.
+# perf_quiet ARGUMENTS...: runs perf, which must succeed and print nothing to standard error. The output is in
+# $perf_out.
 perf_quiet() {
 	local status=0 errors
 	timeout -k 5 "${PERF_LIMIT:-60}" perf "$@" </dev/null >"$perf_out" 2>"$BATS_TEST_TMPDIR/perf.err" || status=$?
-	# the summary of a conversion is no complaint
+	# the summary of a conversion is not an error
 	errors=$(grep -v '^\[ perf data convert: ' "$BATS_TEST_TMPDIR/perf.err" | grep .) || true
 	((status == 0)) || fail "perf $*: status $status: $errors"
 	[[ ! $errors ]] || fail "perf $* says: $errors"

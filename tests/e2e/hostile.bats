@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# A local user uses files, names, directories and processes that we read to attack us.
+# A local user attacks us by files, names, directories and processes that we read.
 
 # shellcheck disable=SC2034,SC2154 # for the helpers; set by bats and them
 # shellcheck disable=SC2016 # what stands in single quotes is for other shells
@@ -74,7 +74,7 @@ need_their_name() {
 	done
 	same "the file of root's" "$(cat "$secret/notes")" 'of root'
 	[[ ! -e $secret/new && ! -e $OUT ]]
-	# a new file there, more text for it, and our own link
+	# frbpf may write to a new file there, append to it, and follow a link of our own
 	run -0 frbpf_run --log "$theirs/new" --when 'runqlat > 1h' -o "$OUT" -- true
 	same "standard error" "$output" ""
 	ln -s "$theirs/new" "$open_dir/own"
@@ -104,7 +104,7 @@ need_their_name() {
 	done
 	run -1 "$FRBPF" merge -f -o "$theirs/link" "$dump"
 	[[ $output == *'not a regular file'* ]] || fail "$output"
-	# their file stays theirs if its name is taken; a new file is ours
+	# the file that replaces theirs belongs to us, and so does a new file
 	"$FRBPF" merge -f -o "$theirs/file" "$dump"
 	"$FRBPF" merge -o "$theirs/new" "$dump"
 	same "owners" "$(stat -c %u "$theirs/file" "$theirs/new" | xargs)" '0 0'
@@ -112,7 +112,7 @@ need_their_name() {
 	same "left beside" "$(find "$theirs" -name '.frbpf*' | wc -l)" 0
 }
 
-@test "the page of a job, and the kernel's symbols, are written through no link of another user" {
+@test "the page of a CI job, and the kernel's symbols, are written through no link of another user" {
 	local at
 	echo 'of root' >"$secret/notes"
 	as_them ln -s "$secret/notes" "$theirs/page"
@@ -132,13 +132,13 @@ need_their_name() {
 		run -1 frbpf show --kallsyms "$at"
 	done
 	same "names in the secret" "$(find "$secret" -mindepth 1 -maxdepth 1 -printf "%f\n" | sort | xargs)" "notes out"
-	# theirs without links, and our own link
+	# their directory without links works, and so does a link of our own
 	ln -s "$theirs" "$open_dir/own"
 	run -0 frbpf show --kallsyms "$open_dir/own/new/"
 	[[ -s $(echo "$theirs/new/[kernel.kallsyms]"/*/kallsyms) ]]
 }
 
-@test "a program on an overlay in namespaces, whose name another file took, has its own names, and its cgroup's is harmless" {
+@test "a program on an overlay whose name another file took has its own names; the name of its cgroup is harmless" {
 	local evil=$'c\e[2Jn' long mount
 	as_them unshare -Urmp true || skip "users cannot have namespaces here"
 	long=$(printf 'n%.0s' {1..250})
@@ -154,7 +154,7 @@ need_their_name() {
 			exec unshare -Urmpf sh -c "mount -t overlay -o lowerdir=low,upperdir=up,workdir=work none all &&
 				all/$2 --program <../say | { head -c 1 && mv all/other all/$2; echo done >moved; cat; }"
 		' - "$theirs" "$long" >/dev/null
-	) & # until there is no more to read
+	) & # ends when its input ends
 	exec 7>"$open_dir/say"
 	wait_until 20 test -s "$theirs/moved" || skip "users cannot mount an overlay here"
 	echo >&7
@@ -170,7 +170,7 @@ need_their_name() {
 	cgroup=
 }
 
-# The kernel then reports the path as the program sees it, which is that of another file for us.
+# In a chroot, the kernel reports the path that the program sees. For us, that path is another file.
 @test "a program in a chroot of its own, under the name of a file of ours, has its own names" {
 	local file
 	as_them unshare -Ur true || skip "users cannot have namespaces here"
@@ -192,7 +192,7 @@ need_their_name() {
 	[[ $output == *"true hung_outer"* ]] || fail "$output"
 }
 
-# Each process closes what is not open, once.
+# Each of N processes calls close() once, on a descriptor that is not open.
 close_in_processes() { # N
 	perl -MPOSIX -e 'for (1 .. $ARGV[0]) {
 		my $pid = fork() // die "fork: $!";
@@ -216,7 +216,7 @@ close_in_processes() { # N
 		dump = none
 	EOF
 	frbpf_load
-	# a rule has room for 4096 counts; each CPU has some entries of its own beyond that
+	# a rule has room for 4096 counts; besides, each CPU has some entries of its own
 	as_them bash -c "$(declare -f close_in_processes); close_in_processes 4500"
 	(($(status_of crowded .suppressed.keys_full) >= 200)) || fail "$(frbpf status --json | jq .rules)"
 	[[ $(status_of crowded .fired) == 0 ]]
@@ -239,15 +239,15 @@ close_in_processes() { # N
 	truncate -s 64K "$theirs/program"
 	run -1 frbpf arm "uprobe:$theirs/program:user_func_slow > 5ms" --for 1m
 	[[ $output == *"$theirs/program"* ]]
-	# the next process reads the same file, restored
+	# an intact program file still works afterwards
 	cp "$WORKLOADS/user_func" "$theirs/whole"
 	chown 65534 "$theirs/whole"
 	run -0 frbpf arm "uprobe:$theirs/whole:user_func_slow > 5ms" --for 1m
 	frbpf ping
 }
 
-# By then a filter of system calls confines both the reader and the opener that it started. The opener opens the
-# dump; the reader can open nothing.
+# Checks a trace of strace. A filter of system calls must confine the reader and the opener that it started before the
+# opener opens the dump. The reader itself opens nothing from then on.
 read_behind_filter() { # TRACE
 	awk '/clone|fork/ && / = [0-9]+$/ {parent[$NF] = $1}
 		/(seccomp\(SECCOMP_SET_MODE_FILTER|<... seccomp resumed>).*= 0$/ {filtered[$1] = 1}
@@ -286,7 +286,7 @@ read_behind_filter() { # TRACE
 	[[ $(summary '.incidents[0].why') != null && $(summary .unread) == null ]] || fail "$(summary .)"
 }
 
-# Its records again and again, until it has SIZE bytes.
+# Writes a copy of DUMP that repeats its records until it has SIZE bytes.
 grow() { # DUMP TO SIZE
 	python3 - "$@" <<-'EOF'
 		import struct, sys
@@ -315,7 +315,7 @@ grow() { # DUMP TO SIZE
 		run -1 frbpf diff "$BATS_TEST_TMPDIR/big" "$BATS_TEST_TMPDIR/big"
 		[[ $output == *"reading the recordings takes more CPU time than the limit"* ]] || fail "$output"
 	)
-	[[ -z ${SAN-} && $FRBPF != *-san/* ]] || return 0 # the sanitizers' own memory has no limit
+	[[ -z ${SAN-} && $FRBPF != *-san/* ]] || return 0 # no limit applies to the memory of the sanitizers
 	(
 		ulimit -S -d 8000
 		run -1 frbpf diff "$BATS_TEST_TMPDIR/big" "$BATS_TEST_TMPDIR/big"
@@ -355,7 +355,7 @@ grow() { # DUMP TO SIZE
 	[[ $output == *"nobody listens at $BATS_TEST_TMPDIR/none (FRBPF_APP)"* ]]
 }
 
-# recorder N COMMAND ARGUMENTS...: with the base of recorder N
+# recorder N COMMAND ARGUMENTS...: runs COMMAND with the base of recorder N
 recorder() {
 	timeout -k 5 60 "$FRBPF" "$2" --base "$BATS_TEST_TMPDIR/base$1" "${@:3}" 3>&-
 }

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # for the tests; set by bats and the helpers
 #
-# Shared by tests of a local user who attacks us: $theirs is a directory of that user, $secret one of root.
+# Shared by the tests of a local user who attacks us. $theirs is a directory of that user, $secret a directory of root.
 
 load run_helpers
 
@@ -13,7 +13,7 @@ setup() {
 	background=
 	cgroup=
 	OUT=$BATS_TEST_TMPDIR/out
-	# a directory that any user can reach, with one of theirs and a secret one
+	# a directory that any user can reach; in it, one that belongs to the user and one that only root can read
 	open_dir=$(mktemp -d /tmp/frbpf-hostile.XXXXXX)
 	theirs=$open_dir/theirs
 	secret=$open_dir/secret
@@ -28,12 +28,12 @@ as_them() { # COMMAND...
 	setpriv --reuid 65534 --regid 65534 --clear-groups timeout -k 5 180 "$@" </dev/null 3>&-
 }
 
-# Sequences that control a terminal, or make one line look like two.
+# Fails if TEXT has control characters. They could control a terminal, or make one line look like two.
 harmless() { # TEXT
 	! LC_ALL=C grep -q '[[:cntrl:]]' <<<"$1" || fail "not harmless: $(cat -v <<<"$1")"
 }
 
-# What hung_files does when it is told to
+# Loads a rule on what hung_files does when it reads "close".
 load_rule_on_bad_close() {
 	write_rules <<-'EOF'
 		[rule-close]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# CPUs that go offline and come back while we record. No other suite runs beside this one.
+# CPUs that go offline and come back while we record. This suite runs alone.
 
 # shellcheck disable=SC2154,SC2030,SC2031 # set by bats and the helpers; every test is a subshell
 load helpers
@@ -12,7 +12,7 @@ setup() {
 	common_setup
 	victim=$BATS_TEST_TMPDIR/frbpf-hot
 	cp "$(type -P true)" "$victim"
-	# the last one, so that a machine with two keeps one
+	# the last CPU, so that a machine with two keeps one
 	cpu=$(lscpu -p=CPU,ONLINE | awk -F, '$2 == "Y" {c = $1} END {print c}')
 	switch=/sys/devices/system/cpu/cpu$cpu/online
 	((cpu > 0)) || skip "needs two CPUs"
@@ -29,7 +29,7 @@ setup() {
 }
 
 teardown() {
-	# the daemon first: a hidden one is reached through the namespaces of the holder
+	# stop the daemon first: a daemon in other namespaces can be reached only while the holder lives
 	common_teardown
 	[[ ! ${holder-} ]] || kill "$holder" || true
 	[[ ! ${switch-} || ! -w $switch ]] || echo 1 >"$switch"
@@ -46,7 +46,7 @@ follow() { # off|on TIMES
 	wait_until 20 has_followed "$2" || fail "not noticed that CPU $cpu is $1: $(cat "$BASE/output")"
 }
 
-# The victim ran on the CPU: the rule saw it, and the dump has its name and reports the gap.
+# Runs the victim on the CPU. The rule must see it, and the dump must have its name and report the gap.
 check_recorded() {
 	local name file of_cpu
 	taskset -c "$cpu" "$victim"
@@ -78,7 +78,7 @@ check_recorded() {
 	check_recorded
 }
 
-# Without uevents of the kernel: in the network namespace of another user namespace.
+# Hides the uevents of the kernel: the recorder runs in a network namespace that belongs to another user namespace.
 hide_uevents() {
 	local mine
 	unshare -U -n sleep 60 3>&- &
@@ -94,7 +94,7 @@ not_in() { # NAMESPACE
 	[[ $(readlink "/proc/$holder/ns/net") != "$1" ]]
 }
 
-@test "a CPU that went and came back within a moment is noticed without a report" {
+@test "a CPU that went and came back within a moment is noticed without a uevent" {
 	hide_uevents
 	frbpf_load
 	echo 0 >"$switch" || skip "CPU $cpu cannot be switched here"
@@ -120,7 +120,7 @@ not_in() { # NAMESPACE
 	check_recorded
 }
 
-# Runs `frbpf run ARGUMENTS` with a command that runs the victim on the CPU once that is followed.
+# Runs `frbpf run ARGUMENTS` with a command that runs the victim on the CPU as soon as that CPU is followed.
 run_victim() { # on|back ARGUMENTS...
 	local how=$1 command=$BATS_TEST_TMPDIR/command go=$BATS_TEST_TMPDIR/go log=$BATS_TEST_TMPDIR/log
 	shift
@@ -179,7 +179,7 @@ ran_there() { # JQ of a file
 	grep -q "waited for CPU .*; it had to leave CPU $cpu, which went offline" <<<"$output" || fail "$output"
 	! grep -qE "throttled|while CPU $cpu was idle.*it had to leave" <<<"$output" || fail "$output"
 	frbpf why --json -i "$dump" --tid "$holder" | jq -e --argjson cpu "$cpu" '[.. | objects | select(.left_cpu == $cpu)] | length > 0'
-	# as the kernel says it
+	# the kernel's own event says the same
 	events "$dump" cpuhp:cpuhp_enter | grep -q . || fail "no event of the CPU"
 }
 

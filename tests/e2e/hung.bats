@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Files that cannot be read: a hanging file system delays only the look-up of names.
+# Files that cannot be read. A file system that hangs delays only the look-up of names.
 # with: others
 # shellcheck disable=SC2030,SC2031 # every test is a shell of its own
 load helpers
@@ -21,7 +21,7 @@ teardown() {
 	common_teardown
 }
 
-# Runs a program from its own file system; lines to descriptor 7 tell it what to do.
+# Runs a program from its own file system. Lines to descriptor 7 tell the program what to do.
 start_hung() {
 	mkfifo "$BATS_TEST_TMPDIR/say"
 	"$WORKLOADS/hung_files" <"$BATS_TEST_TMPDIR/say" >"$BATS_TEST_TMPDIR/hung" 2>&1 3>&- &
@@ -39,7 +39,7 @@ user_modules() { # INCIDENT
 	jq -r '.triggers[0].stacks.user[] | "\(.module) \(.symbol)"' "$BASE/incidents/$1.json"
 }
 
-# A rule on a program whose file can be made to hang: $path.
+# Loads a rule on a program whose file can be made to hang. The file is $path.
 load_beside_hung() {
 	write_rules <<-'EOF'
 		[daemon]
@@ -58,14 +58,14 @@ load_beside_hung() {
 @test "a program on a file system that hangs: its incidents are complete, and stop does not wait for it" {
 	local path name
 	load_beside_hung
-	# while it answers, all names are known
+	# while the file system answers, all names are known
 	echo close >&7
 	wait_until 30 has_incidents 1
 	name=$(incidents "$BASE" | tail -n 1)
 	named "$BASE/incidents/$name.json"
 	user_modules "$name" | grep -qx "$path hung_outer" || fail "$(user_modules "$name")"
 	same "names" "$(jq -r .names "$BASE/incidents/$name.json")" complete
-	# while it hangs, the file is known but not its functions
+	# while the file system hangs, the file is known but its functions are not
 	echo hang >&7
 	echo close >&7
 	wait_until 30 has_incidents 2
@@ -98,7 +98,7 @@ load_beside_hung() {
 	user_modules "$name" | grep -qx "$path null" || fail "$(user_modules "$name")"
 	[[ -s $BASE/session-sched/perf.data.$name ]] || fail "no dump"
 	wait_until 30 stuck_is_told
-	# other files are read as before
+	# other files can still be written
 	same "files" "$(frbpf dump | xargs stat -c %s | wc -l)" 2
 	FRBPF_LIMIT=60 frbpf_stop
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Long interrupts, compared with perf's records of the same ones.
+# Long interrupts, compared with perf's records of the same interrupts.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -19,12 +19,12 @@ teardown() {
 	common_teardown
 }
 
-# Packets to no listener: sending raises a softirq that receives each.
+# Sends packets that nobody receives. Each one raises a softirq on the loopback device.
 send_packets() {
 	"$BATS_TEST_TMPDIR/frbpf-net" -c 'for i in {1..20}; do echo x >/dev/udp/127.0.0.1/9; done' 2>/dev/null 3>&- || true
 }
 
-# A busy ksoftirqd may receive them instead: then try again.
+# A busy ksoftirqd may process the packets instead: then try again.
 packets_fire() {
 	send_packets
 	wait_until 2 has_incidents "$BASE" 1
@@ -60,7 +60,7 @@ packets_fire() {
 	[[ $output == *"on CPU $cpu"* ]]
 }
 
-# perf itself must see them: a kernel that miscounts perf's nesting in interrupts drops such events for everybody
+# A kernel that miscounts how deep perf is nested in interrupts drops these events for every perf user: ask perf itself.
 perf_sees_interrupts() {
 	perf record --no-bpf-event -q -a -e irq:irq_handler_entry -o "$BATS_TEST_TMPDIR/irq.data" -- \
 		dd if=/dev/zero of="$BATS_TEST_TMPDIR/file" bs=4k count=50 oflag=direct status=none >/dev/null 2>&1 3>&- || true
@@ -75,7 +75,7 @@ perf_sees_interrupts() {
 		[session-irq]
 		run = -e irq:irq_handler_entry -e irq:irq_handler_exit -m 1M --overwrite --switch-output -a
 
-		# not the first one, so that the session has recorded for a while
+		# not the first interrupt, so that the session has recorded for a while
 		[rule-irq]
 		when  = hardirq > 1ns
 		count = 5 in 60s
@@ -110,7 +110,7 @@ perf_sees_interrupts() {
 	[[ $output != *"'hardirq' has no subject"* ]]
 }
 
-# Records of single interrupts: sets $irqs to "36 virtio1-req.0" ...
+# Sets $irqs to the interrupts in a dump that were recorded singly, such as "36 virtio1-req.0".
 has_irqs() {
 	dd if=/dev/zero of="$BATS_TEST_TMPDIR/file" bs=256k count=50 oflag=direct status=none || true
 	irqs=$(events "$(frbpf dump)" frbpf:interrupt | sed -nE 's/.*\tirq=([0-9]+)( name=(.*))? ns=[0-9]+ times=1$/\1 \3/p' | sort -u)

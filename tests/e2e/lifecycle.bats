@@ -12,7 +12,7 @@ setup() {
 	need_btf
 	need_tracepoints
 	common_setup
-	victim=frbpf-$$ # a thread's name of our own: rules look at the whole machine
+	victim=frbpf-$$ # a thread name of our own, because rules look at the whole machine
 	write_rules <<-EOF
 		[rule-spike]
 		when = runqlat > 20ms
@@ -81,7 +81,7 @@ kill_daemon() {
 	kill_daemon
 	touch "$BASE/session-cpu/.tmp-left" "$BASE/incidents/.tmp-left"
 	frbpf_load
-	# the recorder makes temporary files, too, from time to time
+	# from time to time, the recorder itself makes temporary files, too
 	wait_until 10 no_temporary_files || fail "$(temporary_files)"
 	same "dumps" "$(dumps)" "$kept"
 	frbpf dump >/dev/null
@@ -172,7 +172,7 @@ kill_daemon() {
 	[[ $output == *"no incident of a rule 'third'"* ]]
 }
 
-@test "ls of a base without incidents prints nothing of one, show fails" {
+@test "ls of a base without incidents prints no incident, and show fails" {
 	frbpf_load
 	run -0 frbpf ls
 	[[ $output != *perf.data* ]]
@@ -206,7 +206,7 @@ status_has() { # WORD
 
 @test "dumps of a loaded daemon continue while rules are replaced" {
 	frbpf_load
-	printf '[daemon]\nmerge = 0\n' >>"$RULES" # one may follow at once upon the other
+	printf '[daemon]\nmerge = 0\n' >>"$RULES" # an incident may follow another one at once
 	for i in 1 2 3 4 5; do
 		sed -i "s/^\[rule-.*\]/[rule-number$i]/" "$RULES"
 		frbpf_load
@@ -228,14 +228,15 @@ status_has() { # WORD
 	grep -q "stopped by SIGTERM from [^ ]* (pid $BASHPID, uid 0)" "$BASE/output"
 }
 
-# Of thread TASK, from /proc/PID/task/TASK.
+# Checks the capabilities and filters of the thread in the directory TASK.
 assert_rights() { # TASK
 	local -A has=()
 	local name value
 	while read -r name value; do
 		has[${name%:}]=$value
 	done < <(grep -E '^(Cap|NoNewPrivs|Seccomp:)' "$1/status")
-	# bpf perfmon sys_ptrace syslog dac_read_search dac_override ipc_lock sys_nice sys_resource
+	# the capabilities of $may, in this order: bpf perfmon sys_ptrace syslog dac_read_search dac_override ipc_lock
+	# sys_nice sys_resource
 	local may=$((1 << 39 | 1 << 38 | 1 << 19 | 1 << 34 | 1 << 2 | 1 << 1 | 1 << 14 | 1 << 23 | 1 << 24))
 	for name in CapPrm CapBnd; do
 		same "more than may be in $name of $(<"$1/comm")" $((16#${has[$name]} & ~may)) 0
@@ -251,7 +252,7 @@ assert_rights() { # TASK
 @test "no thread keeps a capability that a reload does not need, nor gains one" {
 	frbpf_load
 	printf '[rule-app]\nwhen = app:%s\n[rule-calls]\nwhen = syscall:openat > 1h\n' "$victim" >>"$RULES"
-	frbpf_load # threads of theirs
+	frbpf_load # starts threads for these rules
 	for task in /proc/"$(daemon_pid)"/task/*; do
 		assert_rights "$task"
 	done

@@ -11,7 +11,7 @@ setup() {
 	need_btf
 	need_tracepoints
 	common_setup
-	victim=frbpf-$$ # a thread's name of our own: rules look at the whole machine
+	victim=frbpf-$$ # a thread name of our own, because rules look at the whole machine
 }
 
 teardown() {
@@ -26,7 +26,7 @@ good_rules() {
 	EOF
 }
 
-# Files below the test's directory, except those of bats and of these tests.
+# Prints the paths that begin with $BASE: everything that frbpf has made.
 entries() {
 	find "$BATS_TEST_TMPDIR" -path "$BASE*" | sort
 }
@@ -59,11 +59,11 @@ daemon_answers() {
 	[[ $stderr ]]
 	frbpf_load
 	[[ $(daemon_pid) != "$pid" ]]
-	run -0 --separate-stderr frbpf daemon stop # as perf's
+	run -0 --separate-stderr frbpf daemon stop # silent, like perf daemon stop
 	[[ ! $output && ! $stderr ]] || fail "$output$stderr"
 }
 
-@test "FRBPF_BASE overrides the base of the file, as for other commands; the commands that load prints work" {
+@test "FRBPF_BASE overrides the base of the file, as in other commands; the commands that load suggests work" {
 	good_rules
 	printf '[daemon]\nbase = %s\n' "$BASE-of-the-file" >>"$RULES"
 	export FRBPF_BASE=$BASE
@@ -73,7 +73,7 @@ daemon_answers() {
 	run -0 "$FRBPF" status
 	[[ ! -e $BASE-of-the-file ]]
 	run -0 "$FRBPF" stop
-	# found with --base alone
+	# with --base, FRBPF_BASE does not matter
 	export FRBPF_BASE=$BASE-nowhere
 	run -0 --separate-stderr frbpf_load
 	[[ $stderr == *"\`frbpf status --base $BASE\` shows it, \`frbpf stop --base $BASE\` ends it"* ]] || fail "$stderr"
@@ -135,7 +135,8 @@ daemon_answers() {
 	run -1 --separate-stderr prlimit --nofile=90 "$FRBPF" load --base "$BASE" "$RULES"
 	[[ $stderr =~ need\ ([0-9]+)\ file.*\ dumps\ ([0-9]+),\ and\ ([0-9]+) ]]
 	need=$((BASH_REMATCH[1] + BASH_REMATCH[2] + BASH_REMATCH[3]))
-	# one set of the events is 41 for each CPU: half of that is missing for two sets
+	# The 41 events of one set take 41 descriptors on each CPU. Rings that are resized need two sets: 20 descriptors
+	# too few.
 	run -1 --separate-stderr prlimit --nofile=$((need - 20)) "$FRBPF" load --base "$BASE" "$RULES"
 	[[ $stderr == *"file descriptors (one per event and CPU, with 'ring' two)"* ]]
 	sed -i '/^ring/d' "$RULES"
@@ -186,7 +187,7 @@ daemon_answers() {
 @test "the daemon ends if its base is removed, and another can be started" {
 	write_rules </dev/null
 	frbpf_load
-	# again if the daemon made a file meanwhile
+	# try again if the daemon has made a file meanwhile
 	wait_until 10 rm -rf "${BASE:?}"
 	wait_until 20 no_daemon || fail "the daemon goes on where nobody can reach it"
 	frbpf_load
@@ -217,7 +218,7 @@ daemon_answers() {
 	[[ ! $output ]]
 	[[ $stderr == *"$RULES:$line:"*"error:"* ]]
 	[[ $stderr == *"when = runqlat > 20mss"* ]]
-	# the caret is below the bad token
+	# the caret is below the wrong token
 	text=$(grep -F '| when = runqlat > 20mss' <<<"$stderr")
 	caret=$(grep -E '^ *\| *\^+ *$' <<<"$stderr")
 	up_to_token=${text%%20mss*}
@@ -263,7 +264,7 @@ daemon_answers() {
 	[[ $stderr == *no-such-command* ]]
 	[[ ! -e $BASE ]]
 	no_daemon
-	# the name of a shipped file
+	# a name of a shipped file, without @
 	run -1 --separate-stderr frbpf load disk
 	[[ $stderr == *"disk: No such file or directory (did you mean @disk?)" ]] || fail "$stderr"
 }
@@ -345,9 +346,9 @@ daemon_answers() {
 	no_daemon
 }
 
-@test "a user who may not record is told so once, with the commands that allow it" {
+@test "a user who may not record is told so once, with the commands that give the privileges" {
 	good_rules
-	# the owner of all the files, without privileges
+	# the user owns all files, but lacks the privileges
 	run -1 --separate-stderr setpriv --bounding-set -all "$FRBPF" load --base "$BASE" "$RULES" 3>&-
 	same "errors" "$(grep -c 'error: ' <<<"$stderr")" 1
 	[[ $stderr == *CAP_BPF* && $stderr == *"sudo setcap"* ]] || fail "$stderr"

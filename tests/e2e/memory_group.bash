@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# A cgroup of the test's own that may hold so much memory, v1 or v2.
+# A cgroup for one test, with a limit of memory, of version 1 or 2.
 
-# sets $memory_group
+# Sets $memory_group.
 memory_group_make() { # BYTES
 	local v2 v1
 	v2=$(findmnt -nt cgroup2 -o TARGET | head -n 1)
@@ -20,7 +20,7 @@ memory_group_make() { # BYTES
 	fi
 }
 
-in_memory_group() { # COMMAND... (in a process of its own)
+in_memory_group() { # COMMAND...: call it in a subshell, as it does not return
 	exec bash -c 'echo $$ >"$1/cgroup.procs" && exec "${@:2}"' _ "$memory_group" "$@" 3>&-
 }
 

@@ -21,7 +21,7 @@ teardown() {
 	common_teardown
 }
 
-# Every sample, one a line, as perf script prints it.
+# Prints every sample, one a line, as perf script does.
 samples() { # FILE...
 	local file
 	for file in "$@"; do
@@ -33,7 +33,7 @@ samples() { # FILE...
 	workload burn --seconds 0.2
 	frbpf dump --reason first >/dev/null
 	workload burn --seconds 0.2
-	frbpf dump --reason second >/dev/null # its windows begin where those of the first did
+	frbpf dump --reason second >/dev/null # its windows begin at the same time as those of the first dump
 	run frbpf merge -o "$BATS_TEST_TMPDIR/all" "$BASE"
 	[[ $status == 0 ]] || fail "$output"
 	"$PERFDATA_CHECK" "$BATS_TEST_TMPDIR/all" >"$BATS_TEST_TMPDIR/checked" ||
@@ -48,7 +48,7 @@ samples() { # FILE...
 	run frbpf merge -o "$BATS_TEST_TMPDIR/all" "$BASE"
 	[[ $status == 1 && $output == *"it exists already: nothing is overwritten without --force"* ]] || fail "$output"
 	frbpf merge -f -o "$BATS_TEST_TMPDIR/all" "$(dumps | head -n 1)" "$BASE/session-sched"
-	# an incident by its manifest
+	# an incident can be named by its manifest
 	[[ $(frbpf merge -f -o "$BATS_TEST_TMPDIR/all" "$(compgen -G "$BASE/incidents/*.json" | head -n 1)") == *"of 2 files"* ]]
 }
 

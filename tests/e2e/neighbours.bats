@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Recordings of other programs while our detectors are attached must be complete. Counters that use no tracepoint are
-# the witnesses (context switches of getrusage, system calls by number of loops).
+# Recordings of other programs must be complete while our detectors are attached. The witnesses are counters that use no
+# tracepoint: context switches by getrusage, system calls by the number of loops.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 load helpers
@@ -31,7 +31,7 @@ load_detectors() {
 	frbpf_load
 }
 
-# Records EVENTS of all CPUs into FILE while pingpong runs; its line goes to $pingpong.
+# Records EVENTS of all CPUs into FILE while pingpong runs. Sets $pingpong to the output of pingpong.
 record_pingpong() { # FILE EVENTS
 	timeout -k 5 60 perf record --no-bpf-event -q -a -k mono -m 32M -e "$2" -o "$1" \
 		-- "$WORKLOADS/pingpong" --loops 10000 --cpu 0 >"$BATS_TEST_TMPDIR/pingpong" 3>&-
@@ -43,14 +43,14 @@ no_lost() { # FILE
 	run ! grep LOST "$BATS_TEST_TMPDIR/stats"
 }
 
-# Number of lines of events() of TID, between the times, that begin with TEXT. Under load, perf record stores a few
-# records twice, with equal times ("out of order events recorded"): they count once.
+# Counts the lines of events() of TID between the two times whose text begins with TEXT. Under load, perf record stores
+# a few records twice, with equal times ("out of order events recorded"). These count once.
 count_events() { # FILE TID BEGIN END TEXT
 	awk -F'\t' -v tid="$2" -v begin="$3" -v end="$4" -v text="$5" \
 		'$3 == tid && $5 > begin && $5 < end && (text == "" || index($7, text) == 1) && !seen[$0]++' "$1" | wc -l
 }
 
-# Prints tid, begin, end, switches, writes of both players.
+# Prints tid, begin, end, switches and writes of both players.
 players() {
 	json "$pingpong" '.players[] | "\(.tid) \(.begin_ns) \(.end_ns) \(.switches) \(.writes)"'
 }
@@ -85,7 +85,7 @@ players() {
 
 @test "perf stat counts every context switch beside us" {
 	load_detectors
-	# both counters are enabled together; the second uses no tracepoint
+	# both counters are enabled together; the second one uses no tracepoint
 	timeout -k 5 60 perf stat -x, -e '{sched:sched_switch,context-switches}' -o "$BATS_TEST_TMPDIR/stat" \
 		-- "$WORKLOADS/pingpong" --loops 10000 --cpu 0 >/dev/null 3>&-
 	tracepoint=$(awk -F, '/sched:sched_switch/ {print $1}' "$BATS_TEST_TMPDIR/stat")
@@ -95,7 +95,7 @@ players() {
 }
 
 @test "our own session of the same event is complete beside another perf" {
-	# the ring must still reach back when perf has written its file
+	# the ring must be large enough to reach back after perf has written its file
 	cat >"$RULES" <<-'EOF'
 		[session-sched]
 		run = -e sched:sched_switch -m 16M --overwrite --switch-output -a
@@ -118,7 +118,8 @@ players() {
 	same "switches in our dump" "$ours" "$theirs"
 }
 
-# The kernel writes one record to all events in turn, the newest first: ours must leave nothing in the record.
+# The kernel passes one record to all events in turn, the newest event first. Ours must not leave anything in the
+# record.
 @test "a perf record that began before us reads as if we were not there" {
 	write_rules </dev/null
 	file=$BATS_TEST_TMPDIR/perf.data
@@ -127,14 +128,14 @@ players() {
 		"$1" load --base "$2" "$3" && for _ in {1..50}; do /bin/true; done' - "$FRBPF" "$BASE" "$RULES" 3>&-
 	perf_quiet script --show-mmap-events -i "$file"
 	[[ $(grep -c 'PERF_RECORD_MMAP2.*bin/true' "$perf_out") -ge 50 ]]
-	# with a build id in place of the device, there would be none of these
+	# such lines show a build id where perf expects the device
 	run ! grep -E 'PERF_RECORD_MMAP2.*<[0-9a-f]*>' "$perf_out"
 }
 
-# Where two record the same software event, some kernels give the samples the time and id of one of them.
+# When two recordings have the same software event, some kernels give one recording the time and id of the other one.
 @test "a recording of page faults that began before us gets no events of shipped sessions" {
 	local config n=0 samples wrong_time wrong_id
-	# rules may need features that this machine lacks
+	# check also accepts rules whose features this machine lacks
 	for config in "$root"/configs/*.conf; do
 		n=$((n + 1))
 		run -0 --separate-stderr "$FRBPF" check "$config"

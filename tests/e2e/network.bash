@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# A network of the test: two network namespaces with a link between them, 10.77.0.1 (frbpf0) in $net-a and 10.77.0.2
-# (frbpf1) in $net-b.
+# A network for one test: two network namespaces with a link between them. $net-a has 10.77.0.1 (frbpf0), $net-b has
+# 10.77.0.2 (frbpf1).
 
-# sets $net
+# Sets $net.
 make_network() {
 	net=frbpf-$$
 	{ ip netns add "$net-a" && ip netns add "$net-b" &&

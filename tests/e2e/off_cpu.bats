@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# --off-cpu on a `run =` line: offcpu-time in dumps, as perf reads it, beside what a program measures of its own sleeps.
+# --off-cpu on a `run =` line: offcpu-time in dumps, as perf reads it, compared with a program that measures its own
+# sleeps.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -21,7 +22,7 @@ teardown() {
 	common_teardown
 }
 
-# "PID NS FUNCTION" for each sample of offcpu-time: the function is the innermost one of the program
+# Prints "PID NS FUNCTION" for each sample of offcpu-time. FUNCTION is the innermost function of the program.
 samples() { # FILE [PID]
 	perf script -F pid,period,event,ip,sym -i "$1" 2>/dev/null | awk -v pid="${2:-}" '
 		/offcpu-time:/ {of = $1; ns = $2; next}
@@ -37,7 +38,7 @@ sum() { # FUNCTION <SAMPLES
 	awk -v sym="$1" '$3 == sym {sum += $2} END {printf "%d", sum}'
 }
 
-# Its samples cover most of the time that the program measured, and no more
+# Succeeds if the samples cover most of the time that the program measured for its sleeps, and no more.
 agrees() { # FILE PID "long NS short NS"
 	local words
 	read -ra words <<<"$3"
@@ -94,7 +95,7 @@ leave_group() {
 		fail "-C 0 has another CPU"
 	fi
 	perf script -F event -i "$(dumps beside)" 2>/dev/null | grep -q 'sched:sched_switch:'
-	# the callchain goes from the kernel to main(), unless the line says --user-callchains
+	# the callchain goes from the kernel to main(), unless the line has --user-callchains
 	perf script -F event,ip,sym -i "$(dumps beside)" 2>/dev/null | grep -A 9 offcpu-time >"$BATS_TEST_TMPDIR/chains"
 	grep -q 'nanosleep' "$BATS_TEST_TMPDIR/chains"
 	grep -q ' main$' "$BATS_TEST_TMPDIR/chains"
@@ -106,7 +107,7 @@ leave_group() {
 	[[ $(perf evlist -i "$(dumps all)") == *offcpu-time* ]]
 }
 
-@test "--off-cpu: why takes the stacks of waits from its samples, and names the waits without a stack" {
+@test "--off-cpu: why takes the stacks of waits from these samples, and names the waits without a stack" {
 	sessions >"$RULES" <<-END
 		all -e sched:sched_switch -e sched:sched_waking --off-cpu --off-cpu-thresh 300 --overwrite -a
 	END
@@ -124,7 +125,8 @@ sleeps_now() { # PID
 	[[ $(<"/proc/$1/stat") == *") S "* && -e /proc/$1/syscall && $(<"/proc/$1/syscall") != running && $(tr -d '\0' <"/proc/$1/cmdline") == *sleeps* ]]
 }
 
-# "TIME NS" of the only sleep of a process, which lasts until the end of the dump, with its function
+# Prints "TIME NS" of the only sleep of a process. That sleep must be in long_sleep() and lasts until the end of the
+# dump.
 the_sleep() { # FILE PID
 	same "samples" "$(samples "$1" "$2" | grep -c ' long_sleep$')" 1
 	perf script --ns -F pid,time,period,event -i "$1" 2>/dev/null | awk -v pid="$2" '
@@ -141,7 +143,7 @@ the_sleep() { # FILE PID
 	wait_until 30 sleeps_now "$target"
 	first=$(frbpf dump)
 	read -r at ns <<<"$(the_sleep "$first" "$target")"
-	# it began with the last switch from the task
+	# the sleep began when the task was last switched out
 	out=$(perf script --ns -F time,event,trace -i "$first" 2>/dev/null | awk -v pid="$target" '
 		$2 == "sched:sched_switch:" && $0 ~ "prev_pid=" pid " " {t = $1} END {sub(/:$/, "", t); print t}')
 	awk -v at="$at" -v ns="$ns" -v out="$out" 'BEGIN {d = at - ns / 1e9 - out; exit !(d > -0.01 && d < 0.01)}' ||

@@ -20,7 +20,7 @@ teardown() {
 	common_teardown
 }
 
-# every reader opens it without a message, and it has samples of the event
+# Every perf command opens the dump without a message, and the dump has samples of the event.
 reads() { # SESSION EVENT
 	local dump
 	dump=$(dumps "$1")
@@ -46,7 +46,7 @@ reads() { # SESSION EVENT
 	frbpf_load
 	workload mix 200000 >/dev/null
 	frbpf dump >/dev/null
-	export PERF_LIMIT=300 # it unwinds stacks of every program on a busy machine
+	export PERF_LIMIT=300 # perf unwinds stacks of every program on a busy machine
 	for name in group dwarf fields regs filter cpu switches delay; do
 		reads "$name" cpu-clock
 	done
@@ -120,13 +120,13 @@ has_child_samples() {
 	grep -q '^ *true .*cpu-clock' "$BATS_TEST_TMPDIR/all" && grep -q cpu-clock "$BATS_TEST_TMPDIR/alone"
 }
 
-# "COMM OBJECT" of the addresses in FILE, each once
+# Prints "COMM OBJECT" for the data addresses in FILE, each pair once.
 address_objects() { # FILE
 	perf_quiet script -F sw:comm,addr,sym,dso -i "$1"
 	sed -nE 's/^ *([a-z]+) +[0-9a-f]+ .*\((.*)\)$/\1 \2/p' "$perf_out" | sort -u
 }
 
-# the target began before the recorder; programs that it starts map files later
+# The target begins before the recorder. Programs that the target starts map files later.
 @test "-d: addresses of data have the objects that perf record -d gives them" {
 	local go=$BATS_TEST_TMPDIR/go plain=$BATS_TEST_TMPDIR/plain ours=$BATS_TEST_TMPDIR/ours theirs=$BATS_TEST_TMPDIR/theirs
 	mkfifo "$go"
@@ -137,8 +137,8 @@ address_objects() { # FILE
 	sessions <<<"code -e cpu-clock -p $target" >"$RULES"
 	frbpf_load
 	sessions <<<"data -e page-faults -c 1 -d -p $target" >"$RULES"
-	frbpf_load # -d comes to a recorder that runs
-	# with our clock: software events of one moment share the time of the first one
+	frbpf_load # the running recorder gets a session with -d
+	# with our clock, because software events of one moment share the time of the first one
 	# shellcheck disable=SC2016
 	timeout -k 5 60 perf record -q --no-bpf-event -k mono -e page-faults -c 1 -d -p "$target" -o "$plain" -- \
 		sh -c 'echo >"$1"; until grep -q sleep "/proc/$2/comm" && grep -q "State:.S" "/proc/$2/status"; do sleep 0.1; done' - "$go" "$target" 3>&-
@@ -163,7 +163,7 @@ address_objects() { # FILE
 	[[ $output == *"  unwound    session stacks, "*" before:"*" main+0x"*" (mix)"*" (libc.so.6)"* ]] || fail "$output"
 }
 
-@test "a session survives reloads while a child of its process lives; later a load reports the ended process" {
+@test "a session survives reloads while a child of its process lives; a later load reports that the process has ended" {
 	local go=$BATS_TEST_TMPDIR/go child=$BATS_TEST_TMPDIR/child
 	mkfifo "$go"
 	# shellcheck disable=SC2016 # of the inner shell
@@ -195,13 +195,13 @@ begun_again() { # N
 	frbpf_load
 	wait_until 60 begun_again 2 || fail "$(cat "$BASE/output")"
 	(($(dumps again | wc -l) >= 2)) || fail "$(dumps)"
-	# each end of a session makes a dump of its process
+	# each end of the session's command makes a dump
 	for file in $(dumps again | head -n 2); do
 		perf script -F comm,pid,event -i "$file" 2>/dev/null | awk '$1 == "burn" {print $2; exit}'
 	done >"$BATS_TEST_TMPDIR/pids"
 	same "processes" "$(sort -u "$BATS_TEST_TMPDIR/pids" | wc -l)" 2
 	sed -i '/respawn/s/yes/no/' "$RULES"
-	frbpf_load # a reload brings it back once more
+	frbpf_load # the reload starts the command once more
 	wait_until 60 not_listed || fail "$(frbpf status)"
 }
 

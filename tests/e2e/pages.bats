@@ -12,7 +12,7 @@ setup() {
 	cd "$root" || return
 }
 
-# The code blocks and `words` of a page.
+# Prints the code blocks and the `words` of a page.
 code_of() { # PAGE
 	awk '/^```/ {inside = !inside; next} inside || /^    / {print; next}
 		{n = split($0, part, "`"); for (i = 2; i <= n; i += 2) print part[i]}' "$1"
@@ -70,7 +70,7 @@ code_of() { # PAGE
 	local library
 	while read -r library; do
 		case $library in
-		m | pthread | dl | z) continue ;; # of the C library, and of every system
+		m | pthread | dl | z) continue ;; # these belong to the C library, or are on every system
 		esac
 		sed -n '/^\* To build/,/^\* /p' README.md | grep -qiw -e "$library" -e "lib$library" || fail "$library is missing"
 	done < <(sed -n 's/^LIBS *:= //p' Makefile | grep -oE -e '-l[A-Za-z]+' | sed 's/^-l//')

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Conditions on paths: of the executable, across mounts and in containers, and globs over cgroups.
+# Conditions on paths: of executables, also across mounts and in containers. Globs over cgroups.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -20,22 +20,22 @@ teardown() {
 	[[ ! $cgroup ]] || find "$cgroup" -depth -type d -exec rmdir {} + 2>/dev/null || true
 }
 
-# rule NAME CONDITION: counts failing calls of openat
+# rule NAME CONDITION: prints a rule that counts failing calls of openat
 rule() {
 	printf '[rule-%s]\nwhen = syscall:openat fails (ENOENT)\nif = %s\ndump = none\ncooldown = 0\n\n' "$1" "$2"
 }
 
-# matched NAME
+# matched NAME: prints how often the rule has matched
 matched() {
 	frbpf status --json | jq -re --arg name "$1" '.rules[] | select(.name == $name).matched'
 }
 
-# Run COMMAND... PROGRAM: the program tries to open a missing file
+# Runs COMMAND... PROGRAM, which tries to open a file that does not exist.
 miss() {
 	! "$@" /frbpf/no/such/file 2>/dev/null
 }
 
-# in_cgroup DIRECTORY COMMAND...
+# in_cgroup DIRECTORY COMMAND...: runs COMMAND in that cgroup
 in_cgroup() (
 	echo "$BASHPID" >"$1/cgroup.procs"
 	shift
@@ -142,7 +142,7 @@ need_cgroups() {
 	between "$(matched scopes)" 1 1000 "in one that was there before"
 	between "$(matched others)" 1 1000 "negated"
 	same "all" "$(matched all)" $(($(matched scopes) + $(matched services)))
-	# deeper than the compared levels: the first ones decide
+	# the cgroup is deeper than the levels that are compared: only the first levels count
 	n=$(matched scopes) below=$cgroup/b.scope$(printf '/%d' {1..40})
 	mkdir -p "$below"
 	in_cgroup "$below" miss "$prog"

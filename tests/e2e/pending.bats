@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Rules on events that have begun and not ended.
+# Rules on events that have begun and have not ended.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -27,7 +27,7 @@ hang() {
 	hung=$!
 }
 
-# Hangs in openat() of a fifo that nobody writes to.
+# Hangs in openat() of a fifo that nobody opens for writing.
 hang_in_open() { # FIFO
 	# shellcheck disable=SC2016 # of perl
 	perl -e '$0 = $ARGV[0]; open(F, "<", $ARGV[1])' "$victim" "$1" 3>&- &
@@ -64,20 +64,20 @@ shows() { # PATTERN
 	jq -e --argjson pid "$hung" '.triggers | length == 1 and (.[0] | .pending and .subject.pid == $pid and
 		.source == "offcpu" and .value_ns > .threshold_ns and .current == .subject)' "$json" ||
 		fail "$(cat "$json")"
-	# the kernel function in which it sleeps
+	# the stack has the kernel function in which the task sleeps
 	wchan=$(cat "/proc/$hung/wchan")
 	[[ $wchan == 0 ]] || jq -e --arg f "$wchan" '.triggers[0].stacks.kernel | any(.symbol == $f)' "$json" ||
 		fail "it sleeps in $wchan: $(jq .triggers[0].stacks "$json")"
 	same "subject of the marker" \
 		"$(events "$(dumps sched)" frbpf:trigger | cut -f 3,5)" "$hung"$'\t'"$(jq ".triggers[0].time.monotonic_ns" "$json")"
 	frbpf show | grep -q 'threshold 200ms, and it had not ended$' || fail "$(frbpf show)"
-	# where it waits, as strace would show it
+	# the manifest names the system call in which the task waits
 	wait_until 20 jq -e '.triggers[0].state.waits_in.syscall | test("nanosleep")' "$json" >/dev/null
 	jq -e '.triggers[0] | has("ended") | not' "$json" >/dev/null || fail "$(cat "$json")"
 	frbpf_load
 	kill "$hung"
 	wait "$hung" || true
-	# the end is added to the incident
+	# when the wait ends, its end is added to the incident
 	wait_until 20 jq -e '.triggers[0] | .ended.seen and .ended.value_ns > .value_ns' "$json" >/dev/null
 	same "end" "$(jq '.triggers[0] | .ended.time.monotonic_ns - .ended.value_ns' "$json")" \
 		"$(jq '.triggers[0] | .time.monotonic_ns - .value_ns' "$json")"
@@ -85,7 +85,7 @@ shows() { # PATTERN
 	same "fired" "$(status_of hang .fired)" 1
 }
 
-@test "a silence fires its rule, and claims no event" {
+@test "a silence fires its rule, and the incident has no event" {
 	local name json
 	write_rules <<-EOF
 		[rule-silent]
@@ -104,7 +104,7 @@ shows() { # PATTERN
 	frbpf show | grep -Eq 'value  .*, threshold 100ms, without an event$' || fail "$(frbpf show)"
 	events "$(dumps sched)" frbpf:trigger >"$BATS_TEST_TMPDIR/marker"
 	! grep -q 'key=read' "$BATS_TEST_TMPDIR/marker" || fail "$(cat "$BATS_TEST_TMPDIR/marker")"
-	# the call is printed before its outcome
+	# frbpf prints the call before its result
 	# shellcheck disable=SC2016 # of perl
 	perl -e '$0 = $ARGV[0]; pipe(R, W); sysread(R, $x, 1)' "$victim" 3>&- &
 	hung=$!

@@ -1,16 +1,16 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# perf-daemon(1), played with `perf daemon` and with `frbpf daemon`: output, files and exit status are compared, line by
+# Follows perf-daemon(1) with `perf daemon` and with `frbpf daemon`. Output, files and exit status are compared line by
 # line.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
 load helpers
 
-# Intended differences, removed from both:
-# - perf writes "perf.data" first and renames it; its evlist has the dummy event, which is in our side band
-# - the number of wake-ups, of bytes written and of samples of a busy machine
-# - frbpf daemon -v continues with memory, rings and windows
+# Removes the intended differences from both outputs:
+# - perf writes "perf.data" first and renames it; its evlist has the dummy event, which our side band has
+# - numbers that depend on the load: wake-ups, bytes written, samples
+# - more output of frbpf daemon -v: memory, rings and windows
 differences() {
 	sed -E -e '/maps time out/d' -e '/^dummy:/d' -e '/ perf\.data$/d' -e '/^failed to process|failed to process type/d' \
 		-e 's/Woken up [0-9]+ times/Woken up N times/' -e 's/wrote [0-9.]+ MB/wrote N MB/' -e 's/ \([0-9]+ samples\)//' \
@@ -44,9 +44,9 @@ teardown() {
 	common_teardown
 }
 
-# --- two of everything
+# --- the same for both tools
 
-# use TOOL: the following is about it
+# use TOOL: everything that follows uses TOOL
 use() {
 	tool=$1
 	dir=$BATS_TEST_TMPDIR/$tool
@@ -62,19 +62,19 @@ daemon() { # ARGUMENTS...
 	(cd "$dir" && HOME=$dir timeout -k 5 60 "${program[@]}" daemon "$@" </dev/null 3>&-)
 }
 
-# The rest of the configuration comes on standard input.
+# Writes the configuration. Its sections come on standard input.
 write_config() {
 	{ printf '[daemon]\nbase=%s\n\n' "$BASE" && cat; } >"$dir/new"
-	cp "$dir/new" "$config" # as daemon.sh of perf does: the file is closed after writing
+	cp "$dir/new" "$config" # like perf's daemon.sh: cp closes the file after writing
 }
 
-# Values that differ from run to run.
+# Replaces values that differ from run to run.
 normal() {
 	sed -E -e "s|$dir|DIR|g" -e 's/^\[[0-9]+:/[PID:/' -e "s/ \[[0-9]+\]'/ [PID]'/" -e 's/^[0-9]+([:,])/PID\1/' \
 		-e 's/perf\.data\.[0-9]{16}/perf.data.TIME/' | differences
 }
 
-# say NAME COMMAND...: its output and exit status go into the transcript
+# say NAME COMMAND...: adds the output and exit status of COMMAND to the transcript
 say() {
 	local status=0
 	echo "# $1" >>"$dir/transcript"
@@ -106,7 +106,7 @@ n_dumps() { # SESSION N
 	[[ $(find "$BASE/session-$1" -name 'perf.data.2*' | wc -l) -eq $2 ]]
 }
 
-# As in perf's output, which comes last.
+# The output of the session reports N dumps. perf writes these lines last.
 dumped() { # SESSION N
 	[[ $(grep -c 'perf record: Dump' "$BASE/session-$1/output") -eq $2 ]]
 }
@@ -122,12 +122,12 @@ stop() {
 	wait_until 60 is_gone "$pid" || fail "$tool: $pid does not end"
 }
 
-# The last lines of a session's output, without perf's messages about a busy machine.
+# Prints the last N lines of a session's output, without perf's messages about a busy machine.
 last_said() { # N FILE
 	grep -v 'maps time out' "$2" | tail "-$1"
 }
 
-# The files of the sessions, with their types. Without HOME, perf keeps its cache of build ids there.
+# Prints the files of the sessions with their types. perf keeps its cache of build ids there if HOME is not set.
 files() {
 	(cd "$BASE" && find session-* -name .debug -prune -o -printf '%y %p\n' | sort)
 }
@@ -138,7 +138,7 @@ same_transcripts() {
 
 # --- the tests
 
-# The rings are smaller than those of the page: 1M instead of 10M and 20M.
+# The rings are smaller than on the manual page: 1M instead of 10M and 20M.
 examples() {
 	use "$1"
 	write_config <<-'EOF'
@@ -193,7 +193,7 @@ examples() {
 	done
 }
 
-# control COMMAND: through the fifo, until it is acknowledged
+# control COMMAND: sends COMMAND through the fifo, and waits until it is acknowledged
 control() {
 	printf '%s' "$1" >"$BASE/session-one/control"
 	say "ack of $1" timeout 60 head -c 5 "$BASE/session-one/ack"
@@ -231,7 +231,7 @@ fifos() {
 	wait_until 60 answers two FAIL || fail "$tool: it is still listed"
 	say "its output" cat "$BASE/session-two/output"
 	say "without both" daemon
-	cp "$dir/new" "$config" # the same once more brings them back
+	cp "$dir/new" "$config" # writing the same configuration again brings them back
 	wait_until 60 answers one OK || fail "$tool: it does not come back"
 	wait_until 60 answers two OK || fail "$tool: it does not come back"
 	say "with both" daemon
@@ -241,12 +241,12 @@ fifos() {
 @test "control fifos, and signals to the listed processes" {
 	fifos perf
 	fifos frbpf
-	# perf's snapshot is for AUX area tracing and leaves nothing here; ours is a dump
+	# perf's snapshot is for AUX area tracing and writes nothing here; our snapshot is a dump
 	grep -q 'dumped by hand: snapshot' "$BASE/output" || fail "$(cat "$BASE/output")"
 	same_transcripts
 }
 
-# The steps of daemon.sh, perf's own test of its daemon.
+# The steps of daemon.sh, which is perf's own test of its daemon.
 commands() {
 	local pid
 	use "$1"
@@ -299,7 +299,7 @@ first_word_of_second_start() {
 	echo "${said%% *}"
 }
 
-# The clock and the wake-ups of rings are ours, so compare with what perf reads in a dump of the session.
+# We choose the clock and the wake-ups of rings, so evlist is compared with what perf reads in a dump of the session.
 @test "evlist -v prints what perf evlist -v prints for a dump" {
 	use frbpf
 	write_config <<-'EOF'
@@ -333,7 +333,7 @@ first_word_of_second_start() {
 	wait_until 60 answers said FAIL || fail "it goes on"
 	wait_until 60 grep -q 'Captured and wrote' "$BASE/session-said/output" || fail "$(cat "$BASE/session-said/output")"
 	same "the directory" "$(head -1 "$BASE/session-said/output")" "$BASE/session-said"
-	# no other process was recorded
+	# the session recorded no other process
 	same "who" "$(perf script -F comm,event -i "$BASE/session-said/perf.data" | sort -u | tr -d ' \n')" shcpu-clock:
 	grep -q "session 'said' ends: its command exited, status=0" "$BASE/output"
 }
@@ -342,7 +342,7 @@ n_files() { # SESSION: as daemon.sh counts them
 	find "$BASE/session-$1" -name 'perf.data*' | wc -l
 }
 
-# daemon.sh sends two signals in a row. perf itself loses the second now and then: it is not ready for it yet.
+# daemon.sh sends two signals in a row. perf itself sometimes loses the second signal, as it is not yet ready for it.
 @test "two signals in a row and a stop leave three files" {
 	use frbpf
 	write_config <<-'EOF'
@@ -401,13 +401,13 @@ foreground() { # TOOL
 	done
 }
 
-@test "start -f stays in front, until a stop" {
+@test "start -f stays in the foreground until it is stopped" {
 	foreground perf
 	foreground frbpf
 	same_transcripts
 }
 
-# It waits for one fifo, then leaves a child that waits for the other.
+# Starts a process that waits for one fifo. It ends and leaves a child that waits for the other fifo.
 target() {
 	mkfifo "$dir/parent" "$dir/child"
 	sh -c 'read -r x <"$2"; (read -r x <"$1") & ' sh "$dir/child" "$dir/parent" 3>&- &
@@ -429,7 +429,7 @@ ends_with_target() {
 	EOF
 	start
 	echo >"$dir/parent"
-	wait "$pid" # what it has started since is recorded, too
+	wait "$pid" # the child that it has started is recorded, too
 	say "with all" daemon -x:
 	same "$tool, of a child" "$(daemon ping --session of)" "OK   of"
 	echo >"$dir/child"
@@ -450,7 +450,7 @@ ends_with_target() {
 	same_transcripts
 }
 
-@test "--config never leads to another daemon: neither without a base, nor with a relative one, nor if it is missing" {
+@test "--config never leads to another daemon: not without a base, with a relative base, or if the file is missing" {
 	local file command status
 	use frbpf
 	write_config <<-'EOF'
@@ -464,7 +464,7 @@ ends_with_target() {
 	for file in none relative missing; do
 		for command in status ping signal dump ls show stop load start 'daemon stop' 'mute rule' 'trigger it'; do
 			status=1
-			[[ $command != 'daemon '* ]] || status=255 # perf's own
+			[[ $command != 'daemon '* ]] || status=255 # as perf daemon does
 			# shellcheck disable=SC2086 # of words
 			run "-$status" env -C "$dir" HOME="$dir" "$FRBPF" $command --config "$file" 3>&-
 			[[ $output == *"base not defined"* || $output == *"must be an absolute path"* || $output == *"cannot read it"* ]] ||

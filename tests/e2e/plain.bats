@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Sessions without --overwrite after `frbpf start`: their perf.data is written all the time, compared with that of perf
-# record.
+# Sessions without --overwrite after `frbpf start`. Such a session writes its perf.data all the time. The file is
+# compared with a perf.data of perf record.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -32,7 +32,7 @@ ended() { # SESSION
 
 @test "a session without --overwrite has every event that a simultaneous perf record has" {
 	mkfifo "$BATS_TEST_TMPDIR/"{go,ctl,ack}
-	# both record one process, from before it begins to its end
+	# both record the same process, from before its exec until it ends
 	sh -c 'read -r x <"$1"; exec "$2" --waits 100 --wait 1' mix "$BATS_TEST_TMPDIR/go" "$WORKLOADS/mix" >/dev/null 3>&- &
 	local pid=$! ours theirs
 	sessions >"$RULES" <<-END
@@ -42,14 +42,14 @@ ended() { # SESSION
 		-D -1 --control "fifo:$BATS_TEST_TMPDIR/ctl,$BATS_TEST_TMPDIR/ack" &>"$BATS_TEST_TMPDIR/perf.out" 3>&- &
 	recorder=$!
 	start
-	# perf has a file before its events are enabled
+	# perf creates its file before it enables its events: wait for its answer
 	echo enable >"$BATS_TEST_TMPDIR/ctl"
 	grep -q ack <"$BATS_TEST_TMPDIR/ack"
 	echo >"$BATS_TEST_TMPDIR/go"
 	wait "$pid" || true
 	wait "$recorder" || true
 	recorder=
-	# like perf's, it ends with its target
+	# like perf record, the session ends with its target
 	wait_until 60 ended one || fail "$(frbpf status)"
 	ours=$BASE/session-one/perf.data
 	theirs=$BATS_TEST_TMPDIR/perf.data
@@ -61,11 +61,11 @@ ended() { # SESSION
 	diff <(sort "$ours.events") <(sort "$theirs.events")
 	perf_quiet report -i "$ours" --stdio
 	[[ $(perf evlist -i "$ours") == *sched:sched_switch* ]]
-	# the lines for one event equal perf's, except for the clock and wake-ups
+	# evlist prints the same lines for both files, except for the clock and wake-ups
 	diff <(attrs "$ours") <(attrs "$theirs")
 }
 
-# the attributes in perf evlist -v, without those that we choose
+# Prints the attributes from perf evlist -v, without those that we choose differently.
 attrs() { # FILE
 	perf evlist -v -i "$1" 2>/dev/null | grep '^sched:' | sed -E -e 's/, (watermark|use_clockid): 1//g' \
 		-e 's/, (clockid|wakeup_watermark|wakeup_events|\{ wakeup_events, wakeup_watermark \}): [0-9]+//g' \
@@ -149,7 +149,7 @@ daemon_pid() {
 	for file in "$BASE"/session-{one,two,three}/perf.data*; do
 		perf script -F comm,tid,time,event -i "$file" >"$BATS_TEST_TMPDIR/script" 2>/dev/null
 		grep -q 'sched_switch:' "$BATS_TEST_TMPDIR/script"
-		# perf shows a task without a name as its number
+		# perf prints ":TID" for a task without a name
 		if grep '^ *:[0-9]' "$BATS_TEST_TMPDIR/script"; then
 			fail "$file"
 		fi
@@ -160,7 +160,7 @@ n_of_size() { # N: at least
 	(($(find "$BASE/session-size" -name 'perf.data.2*' | wc -l) >= $1))
 }
 
-@test "without --overwrite: -n has no sample, -z all of them, and a dump by size may exceed the rings" {
+@test "without --overwrite: -n gives no sample, -z all of them, and a dump by size may be larger than the rings" {
 	sessions >"$RULES" <<-'END'
 		none -e cpu-clock -n -a
 		zip -e sched:sched_process_exit -z3 -a

@@ -39,14 +39,14 @@ has_fired() { # RULE N
 	(($(status_of "$1" .fired) >= $2))
 }
 
-# The growth of total=; at least the threshold: the kernel reported that it was reached, and on a busy machine it may do
-# so before total= has grown by as much.
+# The value must not exceed the growth of total=, or the threshold if that is larger. The kernel reported that the
+# threshold was reached. On a busy machine, it may do so before total= has grown as much.
 no_more_than_counted() { # VALUE COUNTED THRESHOLD: ns
 	between "$1" 0 $(($2 > $3 ? $2 : $3)) "the value, beside total="
 }
 
-# More threads than CPUs, for SECONDS, in the cgroup if there is one. They wait for each other, and with SCHED_IDLE take
-# no CPU time from others.
+# Runs more threads than there are CPUs for SECONDS, in the cgroup if there is one. They wait for each other. With
+# SCHED_IDLE, they take no CPU time from others.
 hog() { # SECONDS
 	(
 		[[ ! $group ]] || echo "$BASHPID" >"$group/cgroup.procs"
@@ -75,9 +75,9 @@ hog() { # SECONDS
 	no_more_than_counted "$value" $(((after - before) * 1000)) 300000000
 	same subject "$(jq -c '.triggers[0].subject | [.pid, .comm]' "$BASE/incidents/$name.json")" '[0,""]'
 	same triggers "$(events "$(dumps sched | head -n 1)" frbpf:trigger | wc -l)" 1
-	# a stall has no single begin
+	# a stall has no single begin, so the dump has no begin marker
 	same begins "$(events "$(dumps sched | head -n 1)" frbpf:begin | wc -l)" 0
-	# the stall continues for nearly all of the next window
+	# nearly all of the next window is a stall
 	wait_until 35 has_fired cpu 3
 	between "$(status_of cpu .max_value_ns)" 1000000000 2000000000 "the largest"
 	run -0 frbpf show "$name"
@@ -123,7 +123,7 @@ hog() { # SECONDS
 	no_more_than_counted "$value" $(((after - before) * 1000)) 10000000
 }
 
-# The daemon closed a removed file: it reads no more triggers from it.
+# The daemon has closed the file, which was removed, so it reads no more triggers from it.
 has_closed() { # FILE
 	[[ ! $(find "/proc/$(daemon_pid)/fd" -lname "$1*") ]]
 }
@@ -164,7 +164,7 @@ has_closed() { # FILE
 		$stderr == *"this kernel requires CAP_SYS_RESOURCE"* ]] || fail "$stderr"
 	[[ $stderr == *"$RULES:"*": error: "*"^^^"* ]] || fail "$stderr"
 	no_daemon
-	# before anything is loaded, too
+	# check refuses them, too, before anything is loaded
 	run -1 --separate-stderr timeout 30 setpriv --bounding-set -sys_resource --inh-caps -sys_resource \
 		"$FRBPF" check "$RULES" 3>&-
 	[[ $stderr == *"$RULES:"*": error: "*"CAP_SYS_RESOURCE"* ]] || fail "$stderr"
@@ -185,7 +185,7 @@ has_closed() { # FILE
 stays_asleep() { # TASK
 	local switches
 	switches=$(grep ctxt_switches "$1/status")
-	sleep 1.5 # a sleep, because the test is that no event comes
+	sleep 1.5 # a fixed time, because the test is that no event comes
 	[[ $(grep ctxt_switches "$1/status") == "$switches" ]]
 }
 

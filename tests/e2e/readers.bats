@@ -1,19 +1,19 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Every reader of perf.data, on our dumps: it accepts them without a message and finds what the workload did.
-# All use one recording, as they only read.
+# Every reader of perf.data, on our dumps. It must accept them without a message and find what the workload did. All
+# tests only read, so they use the same recording.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
 load helpers
 
-# every field that an option adds to all events
+# The line has every field that an option adds to all events.
 MEM_LINE='-e page-faults -c 1 -e sched:sched_switch -g -d --phys-data --data-page-size --code-page-size -W --transaction -I --user-regs --all-cgroups'
 
 setup_file() {
 	((EUID == 0)) && perf version &>/dev/null && [[ -r /sys/kernel/btf/vmlinux ]] || return 0
 	BASE=$BATS_FILE_TMPDIR/base RULES=$BATS_FILE_TMPDIR/rules.conf
-	# only the workload: other events must not displace it in the rings
+	# only the workload is recorded, so that other events do not displace it in the rings
 	cat >"$RULES" <<-END
 		[session-cpu]
 		run = -e cpu-clock -c 100000 -g -m 1M --overwrite -- $WORKLOADS/burn --seconds 0.3
@@ -96,7 +96,7 @@ has() {
 	same "samples" "$(cat "$perf_out")" "$count"
 }
 
-# perf refuses to print a field that one event of the file lacks
+# perf refuses to print a field if one event of the file lacks it.
 @test "perf script and report: fields that options add, also in the marker and after a merge" {
 	local field file
 	frbpf merge -o merged "$(dump_of mem)"
@@ -160,11 +160,11 @@ has() {
 
 @test "perf lock: contention of the workload's locks" {
 	perf lock contention -h 2>&1 | grep -q 'perf lock contention' || skip "no perf lock contention"
-	run -0 timeout -k 5 60 perf lock contention -i "$(dump_of lock)" # on standard error
+	run -0 timeout -k 5 60 perf lock contention -i "$(dump_of lock)" # prints to standard error
 	[[ $output == *contended*'total wait'* ]] || fail "$output"
 }
 
-@test "perf inject: build ids in the stream, and not a sample less" {
+@test "perf inject: build ids in the stream, and no sample is lost" {
 	perf_quiet inject -b -i "$(dump_of cpu)" -o injected
 	perf_quiet script -i injected -F comm,tid,cpu,time,event
 	cp "$perf_out" got

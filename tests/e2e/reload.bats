@@ -11,7 +11,7 @@ setup() {
 	need_btf
 	need_tracepoints
 	common_setup
-	victim=frbpf-$$ # a thread's name of our own: rules look at the whole machine
+	victim=frbpf-$$ # a thread name of our own, because rules look at the whole machine
 }
 
 teardown() {
@@ -22,7 +22,7 @@ has_rule() { # RULE
 	status_of "$1" .name >/dev/null 2>&1
 }
 
-# One small session, and a rule whose every match counts; more rules from standard input.
+# Prints a small session and a rule that counts every match. More rules come from standard input.
 counting_rules() { # FILE
 	{
 		cat <<-EOF
@@ -99,10 +99,10 @@ counting_rules() { # FILE
 	EOF
 	frbpf_load
 	sed 's/rule-one/rule-two/' "$RULES" >"$RULES.new"
-	cat "$RULES.new" >"$RULES" # a write in place
+	cat "$RULES.new" >"$RULES" # writes the file in place
 	wait_until 10 has_rule two || fail "$(cat "$BASE/output")"
 	sed -i 's/rule-two/rule-three/' "$RULES.new"
-	mv "$RULES.new" "$RULES" # a rename over it
+	mv "$RULES.new" "$RULES" # renames a file over it
 	wait_until 10 has_rule three || fail "$(cat "$BASE/output")"
 	sed 's/> 1s/> 1sec/' "$RULES" >"$RULES.new"
 	mv "$RULES.new" "$RULES"
@@ -111,7 +111,7 @@ counting_rules() { # FILE
 	sed 's/> 1sec/> 2s/; s/rule-three/rule-four/; s/watch = yes/watch = no/' "$RULES" >"$RULES.new"
 	mv "$RULES.new" "$RULES"
 	wait_until 10 has_rule four || fail "$(cat "$BASE/output")"
-	# and no more from now on
+	# with watch = no, later changes are not followed
 	sed -i 's/rule-four/rule-five/' "$RULES"
 	sleep 0.5
 	has_rule four
@@ -119,7 +119,7 @@ counting_rules() { # FILE
 
 @test "sessions that an active incident needs count towards max-memory" {
 	cpus=$(getconf _NPROCESSORS_ONLN)
-	# there is room for two of the sessions, but not for three
+	# max-memory has room for two of the sessions, but not for three
 	cat >"$RULES" <<-EOF
 		[daemon]
 		max-memory = $((cpus * (5 * 1024 + 2112)))K
@@ -135,7 +135,7 @@ counting_rules() { # FILE
 	one=$(frbpf status --json | jq ".memory | .used_bytes - .sideband_rings_bytes")
 	run ! "$BATS_TEST_TMPDIR/frbpf-cat" /no/such/file
 	sed -i 's/-F 999/-F 998/' "$RULES"
-	frbpf_load # beside the one that the incident has
+	frbpf_load # the new session is beside the one that the incident still needs
 	same "both" "$(frbpf status --json | jq ".memory | .used_bytes - .sideband_rings_bytes")" $((one * 2))
 	sed -i 's/-F 998/-F 997/; s/-m 1M/-m 2M/' "$RULES"
 	run -1 --separate-stderr frbpf_load
@@ -148,7 +148,7 @@ counting_rules() { # FILE
 	wait_until 15 used $((one * 2)) || fail "one: $(frbpf status --json | jq .memory)"
 }
 
-# Replaces the file like Kubernetes the volume of a ConfigMap: rules.conf -> ..data/rules.conf, ..data -> ..N.
+# Replaces the file as Kubernetes replaces the volume of a ConfigMap: rules.conf -> ..data/rules.conf, ..data -> ..N.
 publish() { # NUMBER RULE
 	local dir=$BATS_TEST_TMPDIR/volume
 	mkdir -p "$dir/..$1"
@@ -157,7 +157,7 @@ publish() { # NUMBER RULE
 	mv -T "$dir/..data_tmp" "$dir/..data"
 }
 
-@test "several files and those that they include are loaded together, and followed" {
+@test "several files and the files that they include are loaded together, and followed" {
 	write_rules <<-'EOF'
 		[daemon]
 		watch = yes
@@ -175,7 +175,7 @@ publish() { # NUMBER RULE
 	wait_until 10 has_rule four || fail "$(cat "$BASE/output")"
 	sed -i 's/rule-three/rule-five/' "$BATS_TEST_TMPDIR/third.conf"
 	wait_until 10 has_rule five || fail "$(cat "$BASE/output")"
-	frbpf load "$BATS_TEST_TMPDIR/third.conf" # the running one is given others
+	frbpf load "$BATS_TEST_TMPDIR/third.conf" # the running recorder is given other files
 	run ! has_rule one
 }
 
@@ -196,7 +196,7 @@ publish() { # NUMBER RULE
 		rm -r "$volume/..$((i - 1))"
 		wait_until 10 has_rule "of-$i" || fail "$(cat "$BASE/output")"
 	done
-	# a write to where the link leads now, and a new first link
+	# two more changes: a write to the file at the end of the links, and a new first link
 	sed 's/rule-of-4/rule-written/' "$volume/rules.conf" >"$RULES.new"
 	cat "$RULES.new" >"$volume/..4/rules.conf"
 	wait_until 10 has_rule written || fail "$(cat "$BASE/output")"
@@ -204,7 +204,7 @@ publish() { # NUMBER RULE
 	rm "$BATS_TEST_TMPDIR/link.conf"
 	ln -s other.conf "$BATS_TEST_TMPDIR/link.conf"
 	wait_until 10 has_rule other || fail "$(cat "$BASE/output")"
-	# files that it does not lead to any more are not followed
+	# a file that the link no longer leads to is not followed
 	publish 5 of-5
 	sleep 0.5
 	has_rule other
@@ -230,8 +230,8 @@ publish() { # NUMBER RULE
 	run_counted "$BATS_TEST_TMPDIR/stop" "$WORKLOADS/reload_storm" "$BASE/control" 100 "$RULES.2" "$RULES"
 }
 
-# Runs COMMAND... during calls of $victim, until the file STOP exists, as often as needed for 1000 calls. All were
-# matched, and the outcomes of the matches add up.
+# Runs COMMAND... again and again while $victim makes calls, until it has made 1000. Then creates STOP, which ends the
+# calls. Every call must have matched, and the outcomes of the matches must add up.
 run_counted() { # STOP COMMAND...
 	local stop=$1 calls status made
 	shift
@@ -242,7 +242,7 @@ run_counted() { # STOP COMMAND...
 	) >"$BATS_TEST_TMPDIR/calls" 3>&- &
 	calls=$!
 	status=0
-	until ((status || $(wc -l <"$BATS_TEST_TMPDIR/calls") >= 1000)); do # on a fast machine the loop may end early
+	until ((status || $(wc -l <"$BATS_TEST_TMPDIR/calls") >= 1000)); do # on a fast machine, COMMAND may end early
 		timeout -k 5 240 "$@" 3>&- || status=$?
 	done
 	touch "$stop"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# State that outlives the daemon: cooldowns and max-dumps.
+# State that a new daemon takes over: cooldowns, max-dumps and learnt thresholds.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -102,7 +102,7 @@ has_state() {
 	wait_for_incident "$BASE" 2
 	miss
 	wait_for_incident "$BASE" 3
-	kill_daemon # the state is saved before the files of an incident are begun
+	kill_daemon # the daemon saves its state before it begins the files of an incident
 	frbpf_load
 	miss
 	between "$(suppressed rule_max_dumps)" 1 1000 "suppressed by max-dumps"
@@ -173,7 +173,7 @@ send() { # MESSAGE ARGUMENTS...
 	printf %s "$message" | timeout -k 5 60 "$WORKLOADS/app_send" "$socket" "$@" 3>&- >/dev/null
 }
 
-# The rule has learnt its threshold, which takes 20 values within ten seconds.
+# Succeeds if the rule has learnt its threshold, which takes 20 values within ten seconds.
 has_learnt() {
 	send "learn 1ms" --times 20
 	status_of learnt .learnt.threshold_ns

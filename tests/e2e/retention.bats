@@ -57,7 +57,7 @@ is_expired() {
 		'["max-incidents","max-incidents","max-size","max-size",null]'
 }
 
-@test "max-age: an incident that gets too old is removed, without any other event" {
+@test "max-age: an incident that gets too old is removed, even if nothing else happens" {
 	write_rules <<-'EOF'
 		[daemon]
 		max-age = 3s
@@ -98,11 +98,12 @@ is_expired() {
 	wait_until 10 no_daemon
 	mapfile -t names < <(incidents "$BASE")
 	[[ ! $(find "$BASE/incidents" -name '.*.json') ]] || fail "$(ls -la "$BASE/incidents")"
-	# left by kill -9 before the manifest, during a removal, and by somebody else
+	# states that remain after kill -9 before the manifest, after kill -9 during a removal, and when somebody else
+	# removes files
 	mv "$BASE/incidents/${names[0]}.json" "$BASE/incidents/.draft-${names[0]}.json"
 	mv "$BASE/incidents/${names[1]}.json" "$BASE/incidents/.gone-${names[1]}.json"
 	rm "$BASE"/session-*/perf.data."${names[2]}"
-	rm "$BASE/incidents/${names[3]}.json" # the draft was torn, too
+	rm "$BASE/incidents/${names[3]}.json" # the draft of its manifest was incomplete, too
 	frbpf_load 2>"$BATS_TEST_TMPDIR/said"
 	same "incidents" "$(incidents "$BASE")" "${names[0]}"$'\n'"${names[2]}"$'\n'"${names[3]}"
 	same "files" "$(dumps | wc -l)" 4

@@ -10,14 +10,14 @@ setup() {
 	need_root
 	need_btf
 	common_setup
-	keep_cpus_awake # the rate is then the same all the time
+	keep_cpus_awake # so that the rate is the same all the time
 }
 
 teardown() {
 	common_teardown
 }
 
-# 10,000 samples a second on every CPU, idle or not: about 500 KB.
+# Writes a session with 10,000 samples a second on every CPU, idle or not: about 500 KB a second.
 ring_rules() { # MAX-MEMORY
 	cat >"$RULES" <<-EOF
 		[daemon]
@@ -50,19 +50,19 @@ first_sample() { # DUMP
 	began=$(frbpf check --json "$RULES" | jq '.plan.sessions[0].ring_bytes')
 	frbpf_load
 	wait_until 15 is_larger "$began" || fail "$(cat "$BASE/output")"
-	# directly after the change a dump reaches back as far as the small rings did
+	# directly after the change, a dump reaches back as far as the small rings did
 	dump=$(frbpf dump)
 	asked=$(jq -r '.triggers[0].time.monotonic_ns' "$BASE/incidents/$(incidents "$BASE").json")
 	held=$((asked - $(first_sample "$dump")))
 	smaller=$((began * 1000000000 / 700000))
 	((held > smaller * 8 / 10)) || fail "the dump reaches back $held ns, the rings before $smaller"
 	same "notice" "$(session .notice)" ""
-	# the rings have wrapped; if the rate is higher than first measured, they are resized again
+	# Wait until the rings have wrapped. If the rate is higher than first measured, they are resized again.
 	wait_until 30 all_hold 4000000000 || fail "rings hold $(session '.rings[].held_ns')"
 	grep -q "session 'clock': rings change from" "$BASE/output"
 }
 
-@test "ring = T stays within max-memory and reports the sum" {
+@test "ring = T stays within max-memory, and the memory needed is reported" {
 	cpus=$(getconf _NPROCESSORS_ONLN)
 	ring_rules $((cpus * (2048 + 2112)))K
 	frbpf_load
@@ -74,7 +74,7 @@ first_sample() { # DUMP
 @test "ring = T: without room for old and new rings the old ones continue" {
 	need_perf
 	cpus=$(getconf _NPROCESSORS_ONLN)
-	ring_rules $((cpus * (2048 + 2112)))K # enough for rings of 1M, not beside those of 512K
+	ring_rules $((cpus * (2048 + 2112)))K # enough for rings of 1M, but not beside the rings of 512K
 	frbpf_load
 	began=$(session .ring_bytes) started=$(session .started_monotonic_ns)
 	wait_until 15 grep -q "session 'clock': ring = 4s needs .* while the .* in use are still mapped" "$BASE/output" ||
@@ -95,7 +95,7 @@ first_sample() { # DUMP
 	[[ $stderr != *"no room"* ]]
 }
 
-@test "a known rate gives the size before anything is measured; -m is the minimum" {
+@test "if the rate is known, the rings have their size before anything is measured; -m is the minimum" {
 	cat >"$RULES" <<-'EOF'
 		[session-clock]
 		run = -e cpu-clock -F 1000 -m 4M --overwrite --switch-output -a

@@ -23,7 +23,7 @@ fail_to_open() {
 	! "$BATS_TEST_TMPDIR/frbpf-cat" /no/such/file 2>/dev/null
 }
 
-# rule PATH: of the only rule, in `frbpf status --json`
+# rule PATH: prints a value of the only rule from `frbpf status --json`
 rule() {
 	frbpf status --json | jq -re ".rules[0]$1"
 }
@@ -46,7 +46,7 @@ has_matched() { # AT-LEAST
 	frbpf_load
 	fail_to_open
 	wait_for_incident "$BASE" 1
-	name=$(incidents "$BASE" | head -n 1) # there may be more: of files that the C library looks for
+	name=$(incidents "$BASE" | head -n 1) # there may be more incidents, of files that the C library looks for
 	same "rule" "$(manifest "$name" rule)" missing
 	same "comm" "$(manifest "$name" comm)" frbpf-cat
 	same "ret" "$(jq -re '.triggers[0].ret' "$BASE/incidents/$name.json")" -2
@@ -65,7 +65,7 @@ has_matched() { # AT-LEAST
 	same "number of incidents" "$(incidents "$BASE" | wc -l)" 2
 }
 
-@test "max-dumps of all rules together outlast a reload" {
+@test "the max-dumps of all rules together outlasts a reload" {
 	write_rules <<-'EOF'
 		[daemon]
 		max-dumps = 1 in 1h
@@ -105,7 +105,7 @@ has_matched() { # AT-LEAST
 	same "number of incidents" "$(incidents "$BASE" | wc -l)" 0
 }
 
-# suppressed NAME: the entry in its manifest
+# suppressed NAME: prints the suppressed matches in the manifest of NAME
 suppressed() {
 	jq -c '[.suppressed[] | [.rule, .count, .largest.value_ns, .largest.subject.pid > 0]]' \
 		"$BASE/incidents/$1.json"
@@ -130,7 +130,7 @@ has_suppressed() { # NAME
 	first=$(incidents "$BASE" | head -n 1)
 	for ms in 30 70 25; do frbpf trigger late ${ms}ms; done
 	same "nothing yet" "$(suppressed "$first")" "[]"
-	frbpf trigger late 900ms # breaks it
+	frbpf trigger late 900ms # this value is high enough to break the cooldown
 	wait_for_incident "$BASE" 2
 	wait_until 10 has_suppressed "$first"
 	same "the first" "$(suppressed "$first")" '[["late",3,70000000,true]]'

@@ -20,7 +20,7 @@ load run_helpers
 	same "fired" "$(summary .fired)" false
 	same "exit status" "$(summary .exit_status)" 0
 	same "matched" "$(summary '.rules[0].matched')" 0
-	# the distribution has all values: it includes the sleep, which is below the threshold
+	# the distribution has all values, also the value of the sleep, which is below the threshold
 	same "values" "$(summary '.rules[0].values.n')" 1
 	(($(summary '.rules[0].values.max_ns') >= 100000000))
 	xmllint --noout "$OUT/junit.xml"
@@ -109,7 +109,7 @@ load run_helpers
 	run -2 --separate-stderr frbpf_run --when "$WHEN" --session '-e cpu-clock -F 99 -m 64K' -o "$OUT" -- bash tree.sh
 	[[ $stderr == *"processes that it left have not"* ]]
 	same "ended by" "$(summary .ended_by)" command
-	# the other sleeper made two or more of 200 ms meanwhile
+	# meanwhile, the sleeper outside of the command slept twice or more for 200 ms
 	same "matched" "$(summary '.rules[0].matched')" 2
 	same "values" "$(summary '.rules[0].values.n')" 2
 }
@@ -136,7 +136,7 @@ load run_helpers
 		( setsid sh -c '/bin/true; sleep 0.5' & )
 	EOF
 	run -2 frbpf_run --when 'sched:sched_process_exec' --when 'syscall:openat fails (ELOOP)' -o "$OUT" -- sh events.sh
-	# sh, two, setsid, sh, one, sleep; programs of others are not counted
+	# sh, true, true, setsid, sh, true, sleep; programs outside of the command are not counted
 	same "executed" "$(summary '.rules[0].matched')" 7
 	same "values" "$(summary '.rules[0].values')" null
 	same "failed" "$(summary '.rules[1].matched')" 0
@@ -168,7 +168,7 @@ load run_helpers
 	grep -q 'sleep.*PERF_RECORD_SWITCH IN' "$perf_out"
 }
 
-@test "-p: a process with its threads and children, until it ends" {
+@test "-p: a process with its threads and children, until that process ends" {
 	start_slow_process
 	start_sleeper
 	local other=$sleeper slow=${background%% "$sleeper"}
@@ -180,7 +180,7 @@ load run_helpers
 	run -2 frbpf_run -p "$slow" --when "$WHEN" --when "$WHEN" --if "tid != $slow" --when "$WHEN" --if "tid == $slow" \
 		--for 3s -o "$OUT.2"
 	same "ended by" "$(summary .ended_by "$OUT.2")" time
-	# two threads
+	# each of the two threads fires its rule
 	same "rules that matched" "$(summary '[.rules[].matched > 0]' "$OUT.2")" '[true,true,true]'
 	frbpf_run -p "$slow" --when 'runqlat > 1h' -o "$OUT.3" &
 	local run_pid=$!
@@ -227,7 +227,7 @@ load run_helpers
 	same "process" "$(summary '.incidents[0].triggers[0].comm')" sleep
 	run -2 frbpf_run --cgroup "/${cgroup#"$(cgroup_mount)/"}" --when "$WHEN" --when "$WHEN" --if "ppid == $member" \
 		--for 2s -o "$OUT.2"
-	# one sleeper of two
+	# all matches are those of the member, as the other sleeper is outside of the cgroup
 	same "all, and those of the member" "$(summary '[.rules[].matched] | .[0] > 0 and .[0] == .[1]' "$OUT.2")" true
 	kill -KILL "$member"
 	wait "$member" || true
@@ -296,7 +296,7 @@ load run_helpers
 		print("foreground", os.tcgetpgrp(0) == os.getpgrp(), flush=True)
 		end = time.monotonic() + 20
 		while not hits and time.monotonic() < end: time.sleep(0.05)
-		time.sleep(0.5)  # for a second one
+		time.sleep(0.5)  # waits for a second signal
 		print("hits", hits, flush=True)
 	EOF
 	cat >terminal.py <<-'EOF'
@@ -325,7 +325,7 @@ load run_helpers
 	same "masks" "$output" "$(timeout 9 grep -E '^Sig(Blk|Ign)' /proc/self/status 3>&-; echo "frbpf: $OUT")"
 }
 
-@test "without a command SIGINT ends the recording" {
+@test "without a command, a signal ends the recording" {
 	"$FRBPF" run -a --when 'runqlat > 1h' -o "$OUT" 2>run.err </dev/null 3>&- &
 	local run_pid=$! status=0
 	background+=" $run_pid"
@@ -339,7 +339,7 @@ load run_helpers
 @test "the command gets the standard streams, and with --log nobody else uses them" {
 	run -2 --separate-stderr bash -c 'printf in | timeout 30 "$@" 3>&-' _ "$FRBPF" run --when "$WHEN" \
 		--log "$work/log" -o "$OUT" -- bash -c 'cat; echo; echo err >&2; sleep 0.2; ls -1 /proc/self/fd'
-	# open files of our caller are passed to the command, and none of ours
+	# the command gets the files that our caller had open, and none of the files that frbpf opened
 	same "output" "$output" "$(printf in | timeout 9 bash -c 'cat; echo; ls -1 /proc/self/fd' 3>&-)"
 	same "error" "$stderr" err
 	grep -q 'rule when-1 fired' "$work/log"
@@ -430,13 +430,13 @@ refused() { # WANTED ARGUMENTS...
 	wait "$run_pid" || true
 	wait_until 15 nothing_left_of "$objects"
 	same "processes" "$(daemons_of "$OUT")" ""
-	same "in /run" "$(grep -rlF "$work" /run/frbpf 2>/dev/null)" "" # others may leave their notes meanwhile
+	same "in /run" "$(grep -rlF "$work" /run/frbpf 2>/dev/null)" "" # meanwhile, others may leave their files there
 	same "files" "$(find "$work" -mindepth 1 -maxdepth 1)" "$OUT"
 	same "in the directory" "$(cd "$OUT" && find . -maxdepth 1 | sort | tr '\n' ' ')" \
 		". ./incidents ./junit.xml ./session-cpu ./session-sched ./summary.json ./summary.md "
 }
 
-@test "killed, it takes its programs with it, and the command continues" {
+@test "a killed run takes its BPF programs with it, and the command continues" {
 	"$FRBPF" run --when 'runqlat > 1h' -o "$OUT" -- bash -c 'echo ready >ready; until [ -e go ]; do sleep 0.05; done; touch finished' 2>/dev/null </dev/null 3>&- &
 	need_bpftool
 	local run_pid=$! objects

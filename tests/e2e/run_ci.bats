@@ -10,7 +10,7 @@ load run_helpers
 
 # --- privileges
 
-# A place that any user can reach, with the program and a directory of theirs.
+# Makes a directory that any user can reach, with the program and a directory that belongs to user nobody.
 need_unprivileged() {
 	open_dir=$(mktemp -d /tmp/frbpf-test.XXXXXX)
 	chmod 0755 "$open_dir"
@@ -35,7 +35,7 @@ as_nobody() { # CAPABILITIES ARGUMENTS...
 	run -125 --separate-stderr as_nobody '+perfmon' --when "$WHEN" -o out -- touch ran
 	[[ $stderr == *"missing: CAP_BPF"* && $stderr != *"CAP_PERFMON ("* ]]
 	[[ ! -e ran && ! -e out ]]
-	# other errors are reported as such
+	# an error in a rule is reported as such
 	run -125 --separate-stderr as_nobody '' --when 'runqlatt > 1s' -o out -- touch ran
 	[[ $stderr == *"command line:"*"runqlatt"* ]]
 }
@@ -57,7 +57,8 @@ as_nobody() { # CAPABILITIES ARGUMENTS...
 	need_unprivileged
 	run -2 as_nobody '+perfmon,+bpf' --when "$WHEN" --session '-e cpu-clock -F 99 -g -m 16K' -o one -- sleep 0.2
 	same "owner" "$(stat -c %u one one/summary.json | sort -u)" 65534
-	# without tracefs: when the command left its CPU, by records that disturb nobody
+	# without tracefs, PERF_RECORD_SWITCH records tell when the command left its CPU; these do not disturb other
+	# perf users
 	run -2 --separate-stderr as_nobody '+perfmon,+bpf,+ipc_lock' --when "$WHEN" -o plain -- sleep 0.2
 	[[ $stderr != *"mixes up"* ]] || fail "$stderr"
 	perf script -f -i "$(summary '.incidents[0].files[] | select(.session == "sched").file' plain)" \
@@ -81,7 +82,8 @@ as_nobody() { # CAPABILITIES ARGUMENTS...
 	same "capabilities" "$output" "$(printf 'CapEff:\t0000000000000000')"
 	same "recorded" "$(summary .recorded out)" true
 	[[ $(summary '.sessions[].run' out) == *sched:sched_wak* ]] || fail "tracefs was not read"
-	# the capabilities serve files of the kernel: of the files that the user names, only his own are readable
+	# The capabilities are used for files of the kernel. Of the files that the user names, only the user's own are
+	# readable.
 	install -m 0600 <(echo 'for root only') "$open_dir/secret"
 	run -1 setpriv --reuid 65534 --regid 65534 --clear-groups "$open_dir/frbpf" check "$open_dir/secret"
 	[[ $output == *"Permission denied"* && $output != *"for root"* ]] || fail "$output"
@@ -97,7 +99,7 @@ burns() { # PID
 	need_unprivileged
 	setcap cap_perfmon,cap_bpf,cap_ipc_lock,cap_dac_read_search,cap_sys_ptrace,cap_syslog,cap_sys_nice,cap_checkpoint_restore+ep \
 		"$open_dir/frbpf" 2>/dev/null || skip "no file capabilities on this file system"
-	# a file that everybody may read, in a directory that nobody else reaches
+	# a file that everybody may read, in a directory that only root can reach
 	mkdir -p "$open_dir/closed/in"
 	chmod 0700 "$open_dir/closed"
 	install -m 0644 <(echo 'in a closed place') "$open_dir/closed/in/file"
@@ -111,7 +113,7 @@ burns() { # PID
 	done
 	run -0 --separate-stderr as_nobody '' -a --session '-e cpu-clock -F 999 -m 64K' --last-window -o out -- \
 		sh -c 'sleep 1; grep CapEff /proc/$PPID/status'
-	# of perfmon, bpf, ipc_lock, sys_nice and the rest these four alone
+	# of all its capabilities, only perfmon, bpf, ipc_lock and sys_nice are effective while it records
 	same "effective" "$output" "$(printf 'CapEff:\t%016x' $((1 << 38 | 1 << 39 | 1 << 14 | 1 << 23)))"
 	dump=$(find "$PWD/out" -name 'perf.data*')
 	perf script -f -i "$dump" --show-mmap-events >script.txt 2>/dev/null
@@ -171,7 +173,7 @@ for f in sys.argv[1:]: yaml.safe_load(open(f))' "$root"/configs/ci/*.yml
 
 # --- the worked example
 
-# The threshold is so high that a pause of the machine does not exceed it.
+# With the higher threshold, a mere pause of the machine does not fire the rule.
 lock_rules() {
 	sed 's/150ms/1s/' "$root/tests/workloads/lock_service.conf" >"$RULES"
 	grep -q '> 1s' "$RULES"
@@ -188,9 +190,9 @@ lock_rules() {
 	same "task" "$(summary '.incidents[0].triggers[0].comm')" worker
 	dump=$(summary '.incidents[0].files[] | select(.session == "sched").file')
 	perf_quiet script -i "$dump"
-	# the task that slept with the lock: between the begin of the wait and its end
+	# the task that slept with the lock: its stack has the function that held the lock
 	awk -v RS= '/^ *refresher/ && /sched_switch/ && /refresh_catalog/ && /nanosleep/' "$perf_out" | grep -q refresh_catalog
-	# and the task that waited for it
+	# the task that waited for the lock
 	awk -v RS= '/^ *worker/ && /sched_switch/ && /futex_wait/' "$perf_out" | grep -q futex_wait
 }
 
@@ -203,20 +205,20 @@ lock_rules() {
 	rows='.incidents[0].hot_stacks[] | select(.session == "sched" and .event == null)'
 	row=$(summary "$rows | .stacks[] | select(.frames | any(.symbol == \"refresh_catalog\"))")
 	[[ $row ]] || fail "$(summary "$rows")"
-	# 1500 ms, of all time off CPU in the window
+	# of all time off CPU in the window, 1500 ms belong to this stack
 	total=$(summary "$rows | .here")
 	here=$(jq -n "$(jq .percent <<<"$row") * $total / 100 | floor")
 	between "$here" 1475000000 10000000000 "time of refresh_catalog"
-	# it holds the lock two more times after the dump: these make up the rest of the run
+	# after the dump, it holds the lock two more times: these make up the rest of the run
 	same "in the rest" "$(jq '.percent_of_rest > 0' <<<"$row")" true
 	(($(summary "$rows | .rest") >= 2950000000)) || fail "rest: $(summary "$rows | .rest")"
-	# the dump saved for comparison is gone
+	# the dump that was saved only for this comparison is gone
 	same "dumps" "$(find "$OUT" -name 'perf.data*' | wc -l)" 2
 	same "manifests" "$(find "$OUT/incidents" -type f | wc -l)" 1
 	same "incidents" "$(summary '.incidents | length')" 1
 }
 
-@test "a stack that is hot only in the window is marked so" {
+@test "a stack that is hot only in the window is shown with 0 % in the rest" {
 	need_tracepoints
 	keep_cpus_awake
 	local rows row
@@ -229,6 +231,6 @@ lock_rules() {
 	same "it is in no rest" "$(jq '.percent_of_rest == 0' <<<"$row")" true
 	same "its state" "$(jq -r .state <<<"$row")" S
 	(($(summary "$rows | .rest") >= 200000000)) || fail "rest: $(summary "$rows | .rest")"
-	# the text says the same
+	# the Markdown summary has the same
 	grep -qE '^\| [0-9.]+% \| 0\.0% \| frbpf-victim, S \|.*_sys_clock_nanosleep' "$OUT/summary.md" || fail "$(cat "$OUT/summary.md")"
 }

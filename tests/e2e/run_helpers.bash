@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2030,SC2031,SC2034,SC2154 # every test is a shell of its own; for the tests; set by bats
 #
-# Shared by the tests of frbpf run and frbpf bench: each works in a separate directory, with OUT as the output
+# Shared by the tests of frbpf run and frbpf bench. Each test works in a separate directory; OUT is the output
 # directory.
 
 load helpers
@@ -31,25 +31,25 @@ teardown() {
 	common_teardown
 }
 
-# The slow part of these tests: a sleep that no other test makes.
+# What the rules of these tests watch: a sleep that no other test makes.
 WHEN='syscall:clock_nanosleep > 100ms'
 
-# frbpf_run ARGUMENTS...
+# frbpf_run ARGUMENTS...: runs frbpf run with a time limit
 frbpf_run() {
 	timeout -k 5 240 "$FRBPF" run "$@" 3>&-
 }
 
-# frbpf_bench ARGUMENTS...
+# frbpf_bench ARGUMENTS...: runs frbpf bench with a time limit
 frbpf_bench() {
 	timeout -k 5 240 "$FRBPF" bench "$@" 3>&-
 }
 
-# Options for frbpf bench: the test ignores what else runs on this machine.
+# Options for frbpf bench with which the result does not depend on what else runs on this machine.
 ALONE=(--others-limit 100%)
 # A rule that never fires.
 NEVER='syscall:clock_nanosleep > 1h'
 
-# The baseline of five runs, shared by all tests of the same command.
+# save FILE ARGUMENTS...: saves a baseline of five runs. All tests of the same command share it.
 save() { # FILE ARGUMENTS...
 	local file=$1 of=$BATS_FILE_TMPDIR/${*:2}
 	shift
@@ -77,14 +77,14 @@ need_cgroup2() {
 	}
 }
 
-# A separate process that sleeps for 200 ms again and again; its pid is in $sleeper.
+# Starts a process that sleeps for 200 ms again and again. Its pid is in $sleeper.
 start_sleeper() {
 	bash -c 'while :; do sleep 0.2; done' </dev/null &>/dev/null 3>&- &
 	sleeper=$!
 	background+=" $sleeper"
 }
 
-# The same in this process: also in a thread.
+# Starts a process whose two threads both sleep for 200 ms again and again. Its pid is in $sleeper.
 start_slow_process() {
 	python3 -c '
 import threading, time
@@ -96,7 +96,7 @@ loop()' </dev/null &>/dev/null 3>&- &
 	background+=" $sleeper"
 }
 
-# Lines such as "prog 12" for the BPF objects that the process $1 has open.
+# Prints lines such as "prog 12" for the BPF objects that process $1 has open.
 bpf_objects_of() {
 	sed -nE 's/^(prog|map|link)_id:[[:space:]]*([0-9]+)$/\1 \2/p' "/proc/$1/fdinfo/"* 2>/dev/null | sort -u
 }
@@ -105,7 +105,7 @@ has_links() {
 	bpf_objects_of "$1" | grep -q '^link '
 }
 
-# Those of the list $1 that the kernel still has. A worker frees links a moment later.
+# Prints the objects in list $1 that the kernel still has. A worker frees links a moment later.
 left_of() {
 	local kind id
 	while read -r kind id; do
@@ -122,7 +122,7 @@ need_bpftool() {
 	PATH=$PATH:/usr/sbin bpftool prog show >/dev/null 2>&1 || skip "no bpftool"
 }
 
-# Directories of sessions come with the rings.
+# The recording has begun when the directories of sessions exist, as these come with the rings.
 recording() { # DIRECTORY: with -a, evidence is recorded
 	[[ -d $1/session-cpu && (-d $1/session-sched || -d $1/session-evidence) ]]
 }

@@ -41,7 +41,7 @@ has_matches() { # RULE N
 	(($(status_of "$1" .matched) >= $2))
 }
 
-# Uses a whole CPU, with the subject's name.
+# Runs a task with the subject's name that uses a whole CPU.
 burn() {
 	# shellcheck disable=SC2016 # of perl
 	perl -e '$0 = $ARGV[0]; 1 while 1' "$hog" 3>&- &
@@ -67,7 +67,7 @@ burn() {
 	jq -e --argjson pid "$burns" '.triggers | length == 1 and (.[0] | .source == "oncpu" and .subject.pid == $pid and
 		.window_ns == 500000000 and .threshold_ns == 10000000 and .value_ns > .threshold_ns and
 		.value_ns <= .window_ns)' "$json" || fail "$(cat "$json")"
-	# perf shows the marker, and the begin of the window before it
+	# perf shows the marker with the subject and the time of the trigger
 	same "subject of the marker" \
 		"$(events "$(dumps sched)" frbpf:trigger | cut -f 3,5)" "$burns"$'\t'"$(jq ".triggers[0].time.monotonic_ns" "$json")"
 	frbpf show | grep -q 'threshold 10ms, together in 500ms$' || fail "$(frbpf show)"
@@ -123,7 +123,7 @@ burn() {
 	frbpf_load
 	send "work 40s"
 	wait_until 30 has_matches sum 1
-	# a rule with another text begins again
+	# a rule whose text has changed begins a new sum
 	sed -i 's/10% in 10m/10.01% in 10m/' "$RULES"
 	frbpf_load
 	send "work 40s"

@@ -46,7 +46,7 @@ rule() { # NAME PATH: of a rule in `frbpf status --json`
 	same "rule" "$(manifest "$name" rule)" span
 	value=$(manifest "$name" value)
 	between "$value" 100000000 $((end - begin)) "value"
-	# of the same request, by programs that run one after the other
+	# two programs measure the same request, one after the other
 	same "matches of blkio.device" "$(rule device .matched)" 1
 	between "$(rule device .last_value_ns)" 100000000 $((end - begin)) "value of blkio.device"
 	same "args" "$(jq -r '.triggers[0].args | "\(.sector) \(.nr_bytes) \(.["start.sector"])"' "$BASE/incidents/$name.json")" \
@@ -56,7 +56,7 @@ rule() { # NAME PATH: of a rule in `frbpf status --json`
 @test "a system call from entry to exit, by thread: begin and end are in the dump" {
 	need_perf
 	cp "$(type -P sleep)" "$BATS_TEST_TMPDIR/frbpf-nap"
-	# 230 and 115: clock_nanosleep of x86-64 and arm64
+	# system call 230 on x86-64 and 115 on arm64 is clock_nanosleep
 	write_rules <<-'EOF'
 		[rule-nap]
 		when = raw_syscalls:sys_enter -> raw_syscalls:sys_exit by tid > 150ms

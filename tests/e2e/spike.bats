@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# A wait that a workload makes and measures itself becomes one incident with the same values.
-# Values are compared with the workload's own; nothing is expected of the machine's speed.
+# A workload waits on purpose and measures the wait. One incident must have the same values. The tests compare values
+# with the workload's own measurement, and expect nothing of the speed of the machine.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -19,8 +19,8 @@ teardown() {
 	common_teardown
 }
 
-# check_value NAME MS TOOK BEGIN END: the kernel's value lies within the workload's, and is at least what was requested:
-# a victim may lose the CPU again (to the freeze) before it reads its clock
+# check_value NAME MS TOOK BEGIN END: the value of the manifest must be at least 90 % of MS, and within the workload's
+# measurement. The victim may lose the CPU again (to the freeze) before it reads its clock.
 check_value() {
 	local value time
 	value=$(manifest "$1" value)
@@ -29,7 +29,7 @@ check_value() {
 	between "$time" $(($4 + value)) "$5" "time of the trigger"
 }
 
-# check_markers NAME SESSION COMM PID TID: both markers, at the manifest's times, with the subject
+# check_markers NAME SESSION COMM PID TID: the dump has both markers, with the times of the manifest and the subject
 check_markers() {
 	local dump=$BASE/session-$2/perf.data.$1 time value comm pid tid cpu ns name text
 	time=$(manifest "$1" time)
@@ -49,8 +49,8 @@ check_markers() {
 	same "time of $name" "$ns" $((time - value))
 }
 
-# Frames of the manifest's trigger, of kernel and user, innermost first: "symbol+0x1f". Unknown functions, such as those
-# of a stripped C library, as perf prints them.
+# Prints the kernel and user frames of the manifest's trigger, innermost first: "symbol+0x1f". Functions without a name,
+# as in a stripped C library, are printed as perf does.
 manifest_frames() { # NAME
 	named "$BASE/incidents/$1.json"
 	jq -r '.triggers[0].stacks | (.kernel + .user)[] |
@@ -58,13 +58,13 @@ manifest_frames() { # NAME
 		awk 'NF == 2 {printf "%s+0x%x\n", $1, $2; next} 1'
 }
 
-# The same for the marker, from perf.
+# Prints the same frames from the marker, as perf shows them.
 marker_frames() { # DUMP
 	perf script -i "$1" -F event,ip,sym,symoff 2>/dev/null | awk -v RS= '/^ *frbpf:trigger/' |
 		awk 'NF == 2 && $1 ~ /^[0-9a-f]+$/ {print $2}'
 }
 
-# Each frame has the function that perf shows, and none belongs to the program that took the stack.
+# The manifest has the same functions as perf shows, and none of them belongs to the BPF program that took the stack.
 check_frames() { # NAME DUMP
 	manifest_frames "$1" >"$BATS_TEST_TMPDIR/ours"
 	marker_frames "$2" >"$BATS_TEST_TMPDIR/perfs"
@@ -105,7 +105,8 @@ check_frames() { # NAME DUMP
 	done
 }
 
-# The comparison of RULE's trigger with the dump's events: "agrees", "contradicted", or why it is not possible.
+# Prints the result of comparing RULE's trigger with the events of the dump: "agrees", "contradicted", or why they
+# cannot be compared.
 compared() { # RULE
 	jq -r --arg rule "$1" '.triggers[] | select(.rule == $rule) |
 		if .contradicted then "contradicted" else .cannot_tell // "agrees" end' "$BASE"/incidents/*.json
@@ -158,7 +159,7 @@ compared() { # RULE
 		if = comm == "frbpf-victim"
 		post = 300ms
 	EOF
-	sed -i 's/-m 1M/-m 8M/' "$RULES" # another test may switch very often in that time
+	sed -i 's/-m 1M/-m 8M/' "$RULES" # in that time, another test may switch very often
 	frbpf_load
 	spike=$(workload runq_spike --ms 80)
 	wait_for_incident "$BASE" 1
@@ -175,7 +176,7 @@ compared() { # RULE
 			{after = $0; exit}
 			END {print before; print after}')
 	[[ $beside == *"next_comm=frbpf-victim next_pid=$tid "* ]] || fail "switches beside: $beside"
-	# and the wakeup is at the begin marker, earlier by the cost of tracing it
+	# the wakeup is close to the begin marker: it lies between the workload's begin and the trigger
 	wakeup=$(events "$BASE/session-sched/perf.data.$name" sched:sched_wakeup |
 		awk -F'\t' -v tid="$tid" -v time="$time" 'index($7, "pid=" tid " ") && $5 < time {ns = $5} END {print ns}')
 	[[ $wakeup ]] || fail "no wakeup of $tid before the trigger"
@@ -188,7 +189,7 @@ compared() { # RULE
 		when = syscall:clock_nanosleep,fsync > 300ms
 		if = comm == "frbpf-victim"
 	EOF
-	sed -i 's/-m 1M/-m 4M/' "$RULES" # it must reach back 400 ms, whatever else switches meanwhile
+	sed -i 's/-m 1M/-m 4M/' "$RULES" # the ring must reach back 400 ms, whatever else switches meanwhile
 	frbpf_load
 	slow=$(workload slow_syscall --ms 400)
 	wait_for_incident "$BASE" 1
@@ -208,7 +209,7 @@ compared() { # RULE
 	done
 }
 
-@test "a trigger has the stack of its subject: the marker the callchain, the manifest the files" {
+@test "a trigger has the stack of its subject: the marker as a callchain, the manifest with files and offsets" {
 	write_rules <<-'EOF'
 		[rule-slow]
 		when = syscall:clock_nanosleep > 100ms
@@ -226,11 +227,11 @@ compared() { # RULE
 	named "$BASE/incidents/$name.json"
 	frame=$(jq -c '.triggers[0].stacks.user[0]' "$BASE/incidents/$name.json")
 	[[ $(jq -r .module <<<"$frame") == */libc* ]] || fail "$frame"
-	# the file's offset is at the end of the call: what perf shows for the address is in the same function
+	# the user frame has an offset in the file; perf must show the same function for this address
 	offset=$(jq .offset <<<"$frame")
 	((offset > 0)) || fail "$frame"
 	same "kernel frames" "$(jq '.triggers[0].stacks.kernel | length > 1' "$BASE/incidents/$name.json")" true
-	# its functions, compared with the names of perf
+	# the manifest names the same functions as perf
 	check_frames "$name" "$BASE/session-cpu/perf.data.$name"
 	grep -q '^victim_main+0x' "$BATS_TEST_TMPDIR/ours" || fail "$(cat "$BATS_TEST_TMPDIR/ours")"
 	same "user part" "$(jq -r '.triggers[0].stacks.user_from' "$BASE/incidents/$name.json")" trigger
@@ -249,7 +250,7 @@ compared() { # RULE
 	name=$(incidents "$BASE")
 	same "user part" "$(jq -r '.triggers[0].stacks.user_from' "$BASE/incidents/$name.json")" sched_switch
 	check_frames "$name" "$BASE/session-sched/perf.data.$name"
-	# it is at its last switch in perf's output: user addresses are offsets in files there
+	# perf shows the user stack at the last switch; its user addresses are offsets in files there
 	tid=$(manifest "$name" tid)
 	perf script -i "$BASE/session-sched/perf.data.$name" --ns -F tid,time,event,ip --tid "$tid" 2>/dev/null |
 		awk -v RS= -v at="$(manifest "$name" time)" '/sched:sched_switch/ {
@@ -269,7 +270,7 @@ compared() { # RULE
 	frbpf_load
 	program=$BATS_TEST_TMPDIR/program
 	cp "$WORKLOADS/slow_syscall" "$program"
-	# it sleeps after the watched call, and still exists when its stack gets names
+	# the program sleeps after the watched call, so it still exists when its stack gets names
 	"$program" --ms 600 --times 100 >/dev/null 3>&- &
 	child=$!
 	wait_until 10 grep -q "$program" "/proc/$child/maps"
@@ -345,7 +346,7 @@ compared() { # RULE
 	dump=$(frbpf dump --session cpu)
 	for pid in $(json "$short" '.children[]'); do
 		perf script -i "$dump" -F comm,pid,ip,sym --pid "$pid" >"$BATS_TEST_TMPDIR/one"
-		[[ -s $BATS_TEST_TMPDIR/one ]] || continue # 5 ms may go by without a sample on a busy machine
+		[[ -s $BATS_TEST_TMPDIR/one ]] || continue # on a busy machine, 5 ms may pass without a sample
 		grep -q '^short_lived' "$BATS_TEST_TMPDIR/one" || fail "$pid: $(cat "$BATS_TEST_TMPDIR/one")"
 	done
 	perf script -i "$dump" -F comm,ip,sym --comm short_lived >"$BATS_TEST_TMPDIR/all"

@@ -23,7 +23,7 @@ teardown() {
 	remove_cpu_groups
 }
 
-# A process with $1 in its command line that waits once for 50 ms, and then until the end of the test: $subject
+# Starts a process with TEXT in its command line: $subject. It waits once for 50 ms, and then until the end of the test.
 start_subject() { # TEXT
 	exec 5<>hold
 	# shellcheck disable=SC2016 # of the inner shell
@@ -53,7 +53,7 @@ first_cpu() {
 	start_subject $'e\e[31mvil'"$(printf '%2000s' x)"
 	wait_for_incident "$BASE" 1
 	name=$(incidents "$BASE" | head -n 1)
-	# the manifest may be written before that is known, and is then written again
+	# the manifest may be written before the state is known; then it is written again
 	wait_until 10 jq -e '.triggers[0].state.command' "$BASE/incidents/$name.json" >/dev/null
 	pid=$(jq '.triggers[0].subject.pid' "$BASE/incidents/$name.json")
 	jq '.triggers[0].state' "$BASE/incidents/$name.json" >state
@@ -66,7 +66,7 @@ first_cpu() {
 	[[ $output == *"  command    ./subject -c "* && $output == *"  scheduled  other, nice 7, on CPUs $cpu; "* ]] || fail "$output"
 	[[ ! $quota_group || $output == *"  CPU limit  10ms in 100ms of /"*"throttled in "* ]] || fail "$output"
 	grep -qE '^machine: CPUs [0-9]+ % busy, [0-9]+ % stolen, [0-9]+ tasks runnable.*, in [0-9.]+s$' <<<"$output" || fail "$output"
-	# at least the second of the trigger, if the others take as long
+	# at least the second of the trigger is there, even if the following seconds take as long
 	jq -e '(.time.monotonic_ns) as $t | .vitals | (.end_monotonic_ns | length) as $n | $n > 0 and .end_monotonic_ns[-1] >= $t and
 		([del(.disks)[] | length] | all(. == $n)) and (.running | length == $n) and
 		(.disks | to_entries | all((.key | test("^[0-9]+:[0-9]+$")) and (.value | type == "string")))' "$BASE/incidents/$name.json" ||

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Storms: of matches, rules, triggers, reloads, kills, errors of the kernel, processes. Each has a short form, and a
-# long one with FRBPF_LONG=yes: scripts/check.sh storm.
+# Storms: of matches, rules, triggers, reloads, kills, errors of the kernel, processes. Each test has a short form, and
+# a long one with FRBPF_LONG=yes: scripts/check.sh storm.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 load helpers
@@ -13,7 +13,7 @@ setup() {
 	need_btf
 	need_tracepoints
 	common_setup
-	victim=frbpf-$$ # a thread's name of our own: rules look at the whole machine
+	victim=frbpf-$$ # a thread name of our own, because rules look at the whole machine
 	background=()
 	cgroup=
 }
@@ -27,7 +27,7 @@ teardown() {
 	common_teardown
 }
 
-# short_or_long SHORT LONG: the amount
+# short_or_long SHORT LONG: prints the amount for this form
 short_or_long() {
 	if [[ ${FRBPF_LONG-} ]]; then echo "$2"; else echo "$1"; fi
 }
@@ -36,14 +36,14 @@ note() {
 	echo "# $*" >&3
 }
 
-# The outcomes of a rule's matches and of its triggers add up.
+# Every match and every trigger of a rule has exactly one outcome: the counters add up.
 adds_up() { # RULE
 	[[ $(status_of "$1" '.matched - .fired - (.suppressed | .cooldown + .self + .ring_full + .count + .rule_max_dumps +
 		.max_dumps + .keys_full) | tostring') == 0 &&
 	$(status_of "$1" '.fired - (.incidents + .joined + .merged + (.suppressed | .busy + .capped + .muted)) | tostring') == 0 ]]
 }
 
-# Calls that match, one every MS milliseconds, until end_calls; "$BATS_TEST_TMPDIR/calls" has a line for each.
+# Makes calls that match, one every MS milliseconds, until end_calls. "$BATS_TEST_TMPDIR/calls" has a line for each.
 start_calls() { # MS
 	(
 		while [[ ! -e $BATS_TEST_TMPDIR/end ]]; do
@@ -58,8 +58,8 @@ end_calls() {
 	wait "$calls"
 }
 
-# Complete or not there: each manifest has its files, each file its manifest, nothing is unfinished; and each file is
-# valid.
+# Every incident is complete or absent: each manifest has its files, each file is valid and has its manifest, and
+# nothing is unfinished.
 all_whole() {
 	local name file
 	for name in $(incidents "$BASE"); do
@@ -144,8 +144,8 @@ all_whole() {
 	all_whole
 }
 
-# Its memory without the log of names, which has its own limit and grows with the load of the machine.
-# The memory reserved by malloc() depends on which threads ran at once.
+# The heap in use, without the log of names, which has its own limit and grows with the load of the machine. Memory that
+# malloc() has reserved is not counted, as it depends on which threads ran at once.
 held_bytes() {
 	frbpf status --json | jq '.memory | .heap_in_use_bytes - .sideband_bytes'
 }
@@ -187,13 +187,13 @@ kill_daemons() {
 	done
 }
 
-# Kills the daemon at a random moment within half a second, whatever it does.
+# Kills the daemon at a random moment within half a second, whatever it is doing.
 kill_soon() {
 	sleep "0.$(printf '%03d' $((RANDOM % 500)))"
 	kill_daemons
 }
 
-# On a slow machine, a daemon may start only after that moment.
+# On a slow machine, a daemon may start only after kill_soon: kill it, too.
 all_killed() {
 	no_daemon || { kill_daemons; false; }
 }
@@ -237,8 +237,8 @@ all_killed() {
 	all_whole
 }
 
-# SYSCALLS|ERRORS: what may fail while dumps are written and rules are loaded. Not write() and read(): calls on eventfds
-# would fail, too, which cannot happen.
+# SYSCALLS|ERRORS: the calls that may fail while dumps are written and rules are loaded. write() and read() are not
+# among them: calls on eventfds would fail, too, which cannot happen in reality.
 errors_to_inject='pwrite64|EIO ENOSPC EROFS
 fsync,fdatasync|EIO ENOSPC
 openat|EIO EMFILE ENOMEM ENOSPC EROFS EPERM
@@ -257,7 +257,8 @@ getdents64|EIO ENOMEM
 fcntl|EMFILE
 socket,socketpair|EMFILE ENOMEM'
 
-# Until end_errors, SYSCALLS of the daemon, $pid, fail with ERROR as WHEN says, counted for each thread.
+# From now until end_errors, SYSCALLS of the daemon ($pid) fail with ERROR. WHEN says which calls fail; each thread
+# counts its own.
 begin_errors() { # SYSCALLS ERROR WHEN
 	strace -f -qq -p "$pid" -o "$BATS_TEST_TMPDIR/traced" -e "trace=?${1//,/,?}" -e "inject=?${1//,/,?}:error=$2:when=$3" \
 		</dev/null >/dev/null 2>"$BATS_TEST_TMPDIR/strace" 3>&- &
@@ -274,7 +275,7 @@ end_errors() {
 	wait "$tracer" 2>/dev/null || true
 }
 
-# Runs COMMAND while these calls fail. It must succeed, or print an error.
+# Runs COMMAND while these calls fail. COMMAND must succeed or print an error.
 under_errors() { # SYSCALLS ERROR WHEN COMMAND...
 	local status=0 out
 	begin_errors "$1" "$2" "$3"
@@ -293,7 +294,7 @@ need_strace() {
 
 @test "a manifest that cannot be written is tried again, until the incident is there" {
 	need_strace
-	# without our own filter, which sees an invalid number if strace makes a call fail
+	# without our own filter: if strace makes a call fail, the filter sees an invalid number
 	write_rules <<-'EOF'
 		[daemon]
 		seccomp = no
@@ -334,7 +335,7 @@ need_strace() {
 		for error in $errors; do
 			((++turn))
 			for when in $(short_or_long "$((1 + turn % 2))+$((1 + turn % 3))" "1 2 3 5 8 1+ 2+ 1+2 1+3"); do
-				# in the short form one of the calls for each error
+				# the short form runs only one of the two commands for each error
 				[[ ! ${FRBPF_LONG-} ]] && ((turn % 2)) || under_errors "$calls" "$error" "$when" dump
 				[[ ! ${FRBPF_LONG-} ]] && ((turn % 2 == 0)) || under_errors "$calls" "$error" "$when" load "$RULES.2"
 			done
@@ -345,7 +346,7 @@ need_strace() {
 	done <<<"$errors_to_inject"
 	note "$injected errors"
 	frbpf_stop
-	frbpf_load >/dev/null 2>&1 # finishes what was given up
+	frbpf_load >/dev/null 2>&1 # the start finishes what the daemon had given up
 	frbpf_stop
 	all_whole
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Rules on any tracepoint: crashes, OOM kills, retransmits, starts of programs; perf is the witness.
+# Rules on any tracepoint: crashes, OOM kills, retransmits, starts of programs. perf is the witness.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
@@ -24,7 +24,7 @@ teardown() {
 	[[ ! $cgroup ]] || rmdir "$cgroup" 2>/dev/null || true
 }
 
-# perf record as a witness of EVENT (may have a filter), system-wide, until witness_end.
+# Starts perf record as a witness of EVENT on the whole machine, with FILTER if given, until witness_end.
 witness_begin() { # EVENT [FILTER]
 	local arguments=(-q -a -k CLOCK_MONOTONIC -e "$1" -o "$BATS_TEST_TMPDIR/witness" --control "fifo:$BATS_TEST_TMPDIR/ctl,$BATS_TEST_TMPDIR/ack")
 	[[ ! ${2-} ]] || arguments+=(--filter "$2")
@@ -75,11 +75,11 @@ trigger() { # NAME PATH: of the first trigger in the manifest
 	dump=$(dumps faults)
 	perf_quiet script -i "$dump" --ns -F comm,pid,event,ip,sym,dso
 	grep -q "^frbpf-crash  *$pid .*frbpf:trigger" "$perf_out" || fail "no marker of the process"
-	# the marker's own stack: where it wrote
+	# the marker's own stack shows the place of the crash
 	awk '/frbpf:trigger/ { on = 1; next } /^$/ { on = 0 } on' "$perf_out" >"$BATS_TEST_TMPDIR/stack"
 	grep -q 'crash_write (.*/frbpf-crash)' "$BATS_TEST_TMPDIR/stack" || fail "$(cat "$BATS_TEST_TMPDIR/stack")"
 	grep -q 'crash_outer (.*/frbpf-crash)' "$BATS_TEST_TMPDIR/stack" || fail "$(cat "$BATS_TEST_TMPDIR/stack")"
-	# its page faults, though it has ended
+	# the page faults have the process's name although it has ended
 	grep -q "^frbpf-crash  *$pid .*page-faults" "$perf_out" || fail "no page fault of the process"
 	run ! grep -q ":$pid" "$perf_out"
 }
@@ -104,7 +104,7 @@ trigger() { # NAME PATH: of the first trigger in the manifest
 	same "current" "$(trigger "$name" .current.comm)" frbpf-sender
 }
 
-# A memory cgroup of 24M, v1 or v2.
+# Makes a memory cgroup of 24M, of version 1 or 2.
 make_memory_cgroup() {
 	local dir=/sys/fs/cgroup
 	if [[ -e $dir/memory/memory.limit_in_bytes ]]; then
@@ -122,7 +122,7 @@ make_memory_cgroup() {
 @test "an OOM kill in a memory cgroup: the victim is the subject" {
 	need_tracepoints oom:mark_victim
 	make_memory_cgroup
-	# it keeps the last line of its input, which is endless
+	# tail keeps the last line of its input, which is endless
 	cp "$(type -P tail)" "$BATS_TEST_TMPDIR/frbpf-hog"
 	write_rules <<-'EOF'
 		[rule-oom]
@@ -141,7 +141,7 @@ make_memory_cgroup() {
 	same "pid" "$(manifest "$name" pid)" "$hog"
 	same "comm" "$(manifest "$name" comm)" frbpf-hog
 	between "$(cat "$cgroup"/memory.{oom_control,events} 2>/dev/null | awk '$1 == "oom_kill" { print $2 }')" 1 1 "kills as the cgroup counts them"
-	# its cgroup, if the tracepoint has the task (since 6.8)
+	# the trigger has its cgroup if the tracepoint's format has the task (since 6.8)
 	if grep -q comm /sys/kernel/tracing/events/oom/mark_victim/format; then
 		memcg=$(basename "$cgroup")
 		same "its memory cgroup" "$(trigger "$name" .args.memcg)" "${memcg:0:15}"
@@ -215,18 +215,18 @@ has_matched() { # RULE N
 	run -0 frbpf check "$RULES"
 	[[ $output == *"filtered by the kernel: (gfp_flags & "* ]] || fail "$output"
 	frbpf_load
-	# memory for programs is zeroed
+	# the kernel zeroes memory for programs
 	head -c 8M /dev/zero | tail -n 1 >/dev/null
 	wait_for_incident "$BASE" 1
 	name=$(incidents "$BASE")
 	zero=$(sed -n 's/.*__GFP_ZERO.*/1/p' /sys/kernel/tracing/events/kmem/mm_page_alloc/format)
 	same "the format has its name" "$zero" 1
-	# ___GFP_ZERO of 5.15 and later
+	# the value of ___GFP_ZERO since 5.15
 	(($(trigger "$name" .args.gfp_flags) & 0x100)) || fail "$(trigger "$name" .args)"
 	sed -i 's/__GFP_ZERO/__GFP_ZER/' "$RULES"
 	run -1 frbpf check "$RULES"
 	[[ $output == *"'gfp_flags' has no value named '__GFP_ZER' (did you mean '__GFP_ZERO'?)"* ]] || fail "$output"
-	# a rule with a path uses the arguments, which are numbers
+	# a rule with a path of members uses the arguments, which have numbers, not names
 	sed -i 's/__GFP_ZER.*/__GFP_ZERO \&\& page._refcount.counter >= 0/' "$RULES"
 	run -1 frbpf check "$RULES"
 	[[ $output =~ "'__GFP_ZERO' is a name of the tracepoint's format: a rule with a path needs "([0-9]+)" instead" ]] || fail "$output"
@@ -261,7 +261,7 @@ has_matched() { # RULE N
 	need_tracepoints tcp:tcp_retransmit_skb
 	make_network
 	keep_cpus_awake # the timers of retransmits
-	# sockets of removed namespaces may continue for a while: use a separate port
+	# sockets of removed namespaces may live on for a while: use a port of our own
 	port=$((20000 + $$ % 40000))
 	write_rules <<-EOF
 		[rule-retransmit]
@@ -303,7 +303,7 @@ has_matched() { # RULE N
 	between "$(jq '.rules[] | select(.name == "not-other").matched' <<<"$status")" 2 100 "not another net"
 	witness_end
 	between "$(grep -c 'daddr=10.77.0.2' "$BATS_TEST_TMPDIR/seen")" 2 100 "retransmits that perf saw in $(cat "$BATS_TEST_TMPDIR/seen")"
-	# the trigger is the second of these, on its CPU: after the first one's record, and before the third one's
+	# the trigger is the second retransmit, on its CPU: after the first one's record, and before the third one's
 	time=$(manifest "$name" time)
 	awk '{ gsub(/[].:[]/, "", $0); print $3 + 0, $4 + 0 }' "$BATS_TEST_TMPDIR/seen" >"$BATS_TEST_TMPDIR/hits"
 	awk -v t="$time" -v cpu="$(manifest "$name" cpu)" 'NR == 1 && $2 >= t || NR == 2 && $1 != cpu || NR == 3 && $2 <= t { bad = 1 }
@@ -325,7 +325,7 @@ has_matched() { # RULE N
 		if   = old_pid == 1 && comm ~ "frb*-xa"
 		dump = none
 	EOF
-	# 15 bytes are seen: "/tmp/frbXXXX-xa" has these
+	# the rule sees only 15 bytes: "/tmp/frbXXXX-xa" has exactly 15
 	program=$(mktemp -u /tmp/frbXXXX)-xa
 	cp "$(type -P true)" "$program"
 	frbpf_load

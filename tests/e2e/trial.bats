@@ -26,7 +26,7 @@ need_recording() {
 	keep_cpus_awake
 }
 
-# record FILE COMMAND...: with perf, all CPUs
+# record FILE COMMAND...: records all CPUs with perf while COMMAND runs
 record() {
 	local out=$1
 	shift
@@ -35,7 +35,7 @@ record() {
 		-- "$@" </dev/null >workload.out 2>perf.err 3>&- || fail "$(cat perf.err)"
 }
 
-# of RULE JQ: the filter on the result of RULE
+# of RULE FILTER: the result of a jq filter on the result of RULE
 of() {
 	jq -c --arg rule "$1" ".rules[] | select(.name == \$rule) | $2" tried
 }
@@ -77,14 +77,14 @@ try() {
 	EOF2
 	try r.conf a.data
 	same "fires" "$(of sleep .fired)" $n
-	# each lies within the program's own measurement
+	# each fire lies within the program's own measurement
 	jq -se --slurpfile t tried '[$t[0].rules[] | select(.name == "sleep") | .fires[]] as $f |
 		[range(length)] | all(. as $i | $f[$i].time_ns <= $all[$i].end_ns and
 			$f[$i].time_ns - $f[$i].value_ns >= $all[$i].begin_ns and
 			$f[$i].tid == $all[$i].tid and $f[$i].comm == "tried")' --argjson all "$(jq -s . workload.out)" \
 		workload.out || fail "$(of sleep .fires) $(cat workload.out)"
 	same "with a cooldown" "$(of cool '[.fired, .suppressed.cooldown]')" "[1,$((n - 1))]"
-	# while it hangs: 20 ms after it began
+	# the rule fires while the call hangs, 20 ms after it began
 	same "hangs" "$(of hang .fired)" $n
 	same "less" "$(of less .fired)" 0
 	same "never" "$(of never '[.fired, .matched]')" '[0,0]'
@@ -94,7 +94,7 @@ try() {
 	try r.conf a.data again.data
 	same "twice" "$(jq -S 'del(.recordings)' tried)" "$(jq -S 'del(.recordings)' once)"
 	same "recordings" "$(jq .recordings tried)" 2
-	# in the order of time
+	# fires are in order of time
 	jq -e '[.rules[].fires | map(.time_ns) | . == sort] | all' tried
 }
 
@@ -146,14 +146,14 @@ try() {
 	done
 	same "calls" "$(of call .matched)" $n
 	same "every third" "$(of count .fired)" $((n / 3))
-	# 30 ms of 1 s each: all but the first three
+	# each call takes 30 ms of 1 s: all but the first three exceed the share of 10 %
 	between "$(of share .fired)" $((n - 4)) $((n - 1)) "calls above the share"
 	same "calls after waits" "$(of after .fired)" $n
-	# from the third call on
+	# the rule fires from the third call on
 	between "$(of together .fired)" $((n - 2)) $((n + 1)) "calls and counts"
 }
 
-@test "a dump of ours shows that its rule fires, and which others would have" {
+@test "our own dump shows that its rule fires, and which other rules would have fired" {
 	need_recording
 	need_btf
 	need_fifo
@@ -186,7 +186,7 @@ try() {
 	same "subject" "$(of other '.fires[0].tid')" "$(jq '.triggers[0].subject.tid' "$BASE/incidents/$name.json")"
 	between "$(of other '.fires[0].time_ns')" "$(($(manifest "$name" time) - 1000000))" \
 		"$(($(manifest "$name" time) + 10000000))" "the time"
-	# a recording has no uids: the rule may fire, or cannot
+	# a recording has no uids: a rule on a uid may have fired, or cannot have fired
 	same "unknown" "$(of root '[.fired, .maybe, .doubtful_fields]')" '[0,1,"uid"]'
 	same "whatever its uid" "$(of nobody '[.fired, .maybe]')" '[0,0]'
 	frbpf test "$RULES" "$name" | grep -q 'recordings do not tell uid' || fail "$(frbpf test "$RULES" "$name")"
@@ -231,7 +231,7 @@ try() {
 	[[ $(of of-others .cannot) == *"nor can rule wait"* ]] || fail "$(cat tried)"
 	[[ $(of span .cannot) == *"no field 'prev.cpus_mask'"* ]] || fail "$(cat tried)"
 	same "silence" "$(of silence .fired)" 0
-	# any user may run it on files that he can read
+	# any user may run it on files that this user can read
 	chmod a+rx . && chmod a+r b.data r.conf
 	if setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$FRBPF" -a -r "$PWD/b.data"; then
 		setpriv --reuid 65534 --regid 65534 --clear-groups "$FRBPF" test r.conf b.data
@@ -248,7 +248,7 @@ try() {
 	[[ $stderr == *bad.conf:1* ]]
 }
 
-# perf's own recordings, with its own lines: FILE ARGUMENTS...
+# perf_saves FILE ARGUMENTS...: runs $command under a command of perf that writes a recording
 perf_saves() {
 	local out=$1
 	shift
@@ -256,7 +256,7 @@ perf_saves() {
 		fail "$(cat perf.err)"
 }
 
-# tells FILE RULE...: prints the rules that the file can answer
+# tells FILE RULE...: the file must answer these rules, and no others
 tells() {
 	local file=$1
 	shift
@@ -265,7 +265,8 @@ tells() {
 	jq -e '[.rules[] | select(has("cannot") | not) | .values > 0] | all' tried >/dev/null || fail "$(cat tried)"
 }
 
-# counted FILE EVENT RULE: at most as many values as perf has ends of it; some began before the recording did
+# counted FILE EVENT RULE: there are at most as many values as perf has ends of them; some began before the recording
+# did
 counted() {
 	local n
 	n=$(perf script --kallsyms /dev/null -i "$1" -F event 2>/dev/null | grep -c "$2")
@@ -310,7 +311,7 @@ counted() {
 	EOF2
 	perf_saves sched.data sched record
 	tells sched.data blocked hang hit offcpu runqlat
-	# a hypervisor may hide single switches, from perf too
+	# a hypervisor may hide some switches, from perf, too
 	between "$(of offcpu '[.fires[] | select(.comm == "tried")] | length')" 2 4 "sleeps"
 	perf_saves trace.data trace record
 	tells trace.data call
@@ -329,6 +330,6 @@ counted() {
 	perf_saves mem.data record -q -a -e 'vmscan:*direct_reclaim*' -e 'vmscan:*memcg_reclaim*'
 	tells mem.data reclaim
 	counted mem.data memcg_reclaim_end reclaim
-	# each of the other rules says why not
+	# each of the other rules has a reason why it cannot be answered
 	jq -e '[.rules[] | .cannot // "told" | length > 3] | all' tried >/dev/null || fail "$(cat tried)"
 }

@@ -21,7 +21,7 @@ is_watching() {
 	grep -qs "watching for" "$BATS_TEST_TMPDIR/messages"
 }
 
-# Until finish_tune; the answer is in $answer.
+# Runs frbpf tune until finish_tune. The answer is in $answer.
 start_tune() { # ARGUMENTS...
 	answer=$BATS_TEST_TMPDIR/answer
 	rm -f "$BATS_TEST_TMPDIR/messages"
@@ -36,7 +36,7 @@ finish_tune() {
 	tuner=
 }
 
-# The lines that it gives are rules.
+# The rules that the answer suggests are valid.
 same_rules() { # WHEN, of those of all rates
 	local line
 	while read -r line; do
@@ -58,10 +58,10 @@ same_rules() { # WHEN, of those of all rates
 	jq -e --slurpfile truth "$BATS_TEST_TMPDIR/truth" \
 		'.largest_ns >= 30e6 and .largest_ns <= ([$truth[] | .end_ns - .begin_ns] | max)' "$answer"
 	same "rates" "$(jq -c '[.thresholds[].per_day]' "$answer")" '[20,5,1]'
-	# the report says what so short a measurement proves about rare values
+	# for rare values, the report says what so short a measurement proves
 	jq -e '.unreached.threshold_ns as $ns | $ns >= .largest_ns and .unreached.when == "syscall:clock_nanosleep > " +
 		if $ns < 1e9 then "\($ns / 1e6)ms" else "\($ns / 1e9)s" end' "$answer" || fail "$(cat "$answer")"
-	# what is pending, or compared with what is usual, has the same values
+	# rules on what is pending, or compared with what is usual, have the same values
 	for when in 'pending(syscall:clock_nanosleep) > 3s' 'syscall:clock_nanosleep > p99 * 4'; do
 		start_tune "$when" --if 'comm == "tuned"'
 		"$WORKLOADS/slow_syscall" --comm tuned --call clock_nanosleep --ms 30 --times 3 >/dev/null
@@ -109,7 +109,7 @@ same_rules() { # WHEN, of those of all rates
 	start_tune 'oncpu > 90% in 500ms per thread' --if 'comm == "burn"'
 	"$WORKLOADS/burn" --seconds 2 >/dev/null
 	finish_tune
-	# the machine may be busy, but in 2 s it got a CPU for some of its ticks
+	# the machine may be busy, but in 2 s the workload got a CPU for some of its ticks
 	jq -e '.values >= 2 and .largest_ns > 0 and .largest_ns <= 6e8' "$answer" || fail "$(cat "$answer")"
 	jq -e '[.steps[].threshold_ns] | .[0] == 5e6 and .[-1] == 5e9' "$answer"
 	jq -e '.steps[0].matched >= 1 and .steps[-1].matched == 0' "$answer" || fail "$(cat "$answer")"
@@ -122,7 +122,7 @@ same_rules() { # WHEN, of those of all rates
 @test "tune listens for messages of applications, unless a recorder does" {
 	need_root
 	need_btf
-	# a /run/frbpf of its own, for both
+	# both have a /run/frbpf of their own
 	# shellcheck disable=SC2016 # of the inner shell
 	WORKLOADS=$WORKLOADS unshare -m bash -c 'mkdir -p /run/frbpf && mount -t tmpfs -o mode=755 t /run/frbpf && . "$1"' - /dev/stdin <<-'EOF'
 		cd "$BATS_TEST_TMPDIR"
@@ -133,7 +133,7 @@ same_rules() { # WHEN, of those of all rates
 			echo "job 2${size}ms size=$size" | "$WORKLOADS/app_send" /run/frbpf/app >/dev/null
 		done
 		echo "other 1s size=9" | "$WORKLOADS/app_send" /run/frbpf/app >/dev/null
-		# another cannot
+		# a second listener is refused
 		"$FRBPF" tune 'app:job > 1s' --for 100s >refused 2>&1 && exit 2
 		kill -INT $tuner
 		wait $tuner
@@ -160,7 +160,7 @@ same_rules() { # WHEN, of those of all rates
 		for size in 1 2 3 4 5 6; do
 			echo "job 2${size}ms size=$size" | "$WORKLOADS/app_send" /run/frbpf/app >/dev/null
 		done
-		# another cannot
+		# a second listener is refused
 		timeout -k 5 60 "$FRBPF" check --live 10ms "$RULES" >deaf 2>&1 || exit 2
 		kill -INT $checker
 		wait $checker

@@ -11,7 +11,7 @@ setup() {
 	need_btf
 	[[ -e /sys/bus/event_source/devices/uprobe/type ]] || skip "no uprobes in this kernel"
 	common_setup
-	# of this test alone
+	# a program that only this test uses
 	program=$BATS_TEST_TMPDIR/user_func
 	cp "$WORKLOADS/user_func" "$program"
 }
@@ -36,12 +36,12 @@ rules() {
 	} >"$RULES"
 }
 
-# program ARGUMENTS...: runs it, to its end
+# program PROGRAM ARGUMENTS...: runs PROGRAM to its end
 program() {
 	timeout -k 5 60 "${1-$program}" "${@:2}" 3>&-
 }
 
-# start_waiting PROGRAM ARGUMENTS...: it continues with go_on, and writes to $BATS_TEST_TMPDIR/out
+# start_waiting PROGRAM ARGUMENTS...: runs PROGRAM, which waits for go_on and writes to $BATS_TEST_TMPDIR/out
 start_waiting() {
 	mkfifo "$BATS_TEST_TMPDIR/in"
 	timeout -k 5 60 "$@" --wait <"$BATS_TEST_TMPDIR/in" >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
@@ -57,7 +57,7 @@ go_on() {
 	waiting=
 }
 
-user_frame() { # INCIDENT: where its first trigger's subject was, MODULE FUNCTION
+user_frame() { # INCIDENT: prints "MODULE FUNCTION" of the subject of its first trigger
 	named "$BASE/incidents/$1.json"
 	jq -re '.triggers[0].stacks.user[0] | "\(.module) \(.symbol)"' "$BASE/incidents/$1.json"
 }
@@ -86,7 +86,7 @@ user_frame() { # INCIDENT: where its first trigger's subject was, MODULE FUNCTIO
 	same "ret" "$(jq -re '.triggers[0].ret' "$BASE/incidents/$name.json")" 350
 	run -0 frbpf show
 	[[ $output == *"threshold 20ms, returned 350"*"arg0=50 arg1=2 arg2=3 "* ]]
-	# it is about to return
+	# the stack is that of a function about to return
 	same "stack" "$(user_frame "$name")" "$program user_func_slow"
 	jq -e '.triggers[0].stacks.kernel | length > 0' "$BASE/incidents/$name.json"
 	frbpf_finish
@@ -170,7 +170,7 @@ user_frame() { # INCIDENT: where its first trigger's subject was, MODULE FUNCTIO
 	frbpf_load
 	same "with clean-ups" "$(program "$with")" "cleaned 50, strange 0"
 	same "without" "$(program "$without")" "cleaned 10, strange 0"
-	# calls that were cut off have no end
+	# calls that were cut off have no end, so they do not match
 	same "matched" "$(frbpf status --json | jq -c '[.rules[].matched]')" "[0,0,0,1,0,0,0,1]"
 }
 
@@ -196,7 +196,7 @@ user_frame() { # INCIDENT: where its first trigger's subject was, MODULE FUNCTIO
 	same "matched" "$(frbpf status --json | jq -re '.rules[0].matched')" 1
 }
 
-@test "data that a jump through a pointer may reach get no probe" {
+@test "data that a jump through a pointer may reach gets no probe" {
 	local data=$BATS_TEST_TMPDIR/data
 	[[ $(uname -m) == x86_64 ]] && command -v gcc >/dev/null || skip "no compiler for this assembly"
 	cat >"$data.c" <<-'EOF'
@@ -213,7 +213,7 @@ user_frame() { # INCIDENT: where its first trigger's subject was, MODULE FUNCTIO
 	run -1 frbpf check "$RULES"
 	[[ $output == *"cannot measure how long 'with_table' takes: it may return in places that no instruction leads to"* ]] ||
 		fail "$output"
-	# 7 and 2 bytes of code, then data
+	# the function begins with two instructions of 7 and 2 bytes; data follow
 	sed -i 's/with_table .*/with_table+0x7/' "$RULES"
 	run -0 frbpf check "$RULES"
 	sed -i 's/+0x7/+0x9/' "$RULES"
@@ -222,7 +222,7 @@ user_frame() { # INCIDENT: where its first trigger's subject was, MODULE FUNCTIO
 		fail "$output"
 }
 
-# mini_debuginfo PROGRAM: stripped, with its functions' names in .gnu_debugdata
+# mini_debuginfo PROGRAM: strips PROGRAM, and puts the names of its functions into .gnu_debugdata
 mini_debuginfo() {
 	nm "$1" --format=posix --defined-only | awk '$2 == "T" || $2 == "t" { print $1 }' >"$1.keep"
 	objcopy -S --keep-symbols="$1.keep" --remove-section .comment "$1" "$1.mini"
@@ -273,7 +273,7 @@ mini_debuginfo() {
 			println!("{{\"caught\":{},\"took_ns\":{},\"ret\":{}}}", caught, begin.elapsed().as_nanos(), ret);
 		}
 	EOF
-	# rustup finds it by the home directory
+	# rustup finds the compiler by the home directory
 	HOME=$(getent passwd "$(id -u)" | cut -d: -f6) rustc -O -o "$panics" "$panics.rs" 2>/dev/null || skip "rustc cannot build here"
 	mini_debuginfo "$panics"
 	rules <<-EOF
@@ -310,19 +310,19 @@ mini_debuginfo() {
 	sed -i "s|$program.fixed|$program.stripped|" "$RULES"
 	run -1 frbpf check "$RULES"
 	[[ $output == *"$program.stripped has no function 'user_func_slow': it is stripped"* ]]
-	# one that exports others, like programs with plug-ins
+	# a program that exports other functions, like programs with plug-ins
 	gcc -O2 -D_GNU_SOURCE -rdynamic "$source" -o "$program.exports"
 	strip "$program.exports"
 	sed -i "s|$program.stripped:user_func_slow|$program.exports:not_exported_at_all|" "$RULES"
 	run -1 frbpf check "$RULES"
 	[[ $output == *"$program.exports has no function 'not_exported_at_all': it is stripped, so only exported functions have names"* ]] ||
 		fail "$output"
-	# the old rules stay
+	# a load with this error keeps the old rules
 	run -1 frbpf load "$RULES"
 	same "rules" "$(frbpf status --json | jq -re '.rules | length')" 2
 }
 
-@test "the duration of a Go function is refused with the reason, its calls are not" {
+@test "the duration of a Go function is refused with the reason, but a rule on its calls is not" {
 	command -v go >/dev/null || skip "no Go compiler"
 	printf 'package main\n\nfunc main() { println("hello") }\n' >"$program.go"
 	(cd "$BATS_TEST_TMPDIR" && go build -o "$program.bin" "$program.go")
@@ -409,7 +409,7 @@ mini_debuginfo() {
 	frbpf_load
 	go_on
 	wait_for_incident "$BASE" 1
-	# also in others that run the same file later
+	# processes that run the same file later are watched, too
 	program "$BATS_TEST_TMPDIR/v1/bin/server" --ms 30
 	matched_twice() {
 		(($(frbpf status --json | jq -re '.rules[0].matched') == 2))
@@ -453,7 +453,7 @@ mini_debuginfo() {
 	wait_for_incident "$BASE" 2
 }
 
-# rule_and_names_agree N: a rule on a function of $program fires, and its stack has the name; incident N
+# rule_and_names_agree N: a rule on a function of $program fires as incident N, and its stack has the function's name
 rule_and_names_agree() {
 	rules <<-EOF
 		[rule-slow-$1]
@@ -482,7 +482,7 @@ rule_and_names_agree() {
 	objcopy --add-gnu-debuglink="$mini.debug" "$program"
 	chmod go-w "$mini.debug"
 	rule_and_names_agree 2
-	chmod o+w "$mini.debug" # anybody's words by now
+	chmod o+w "$mini.debug" # anybody may have written this file now
 	run -1 frbpf check "$RULES"
 	[[ $output == *"it is stripped"* ]] || fail "$output"
 }

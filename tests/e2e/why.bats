@@ -1,14 +1,14 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# frbpf why: known causes, recorded by perf, and the answers of frbpf.
+# frbpf why: perf records known causes, and frbpf must answer with them.
 
 # shellcheck disable=SC2154,SC2030,SC2031,SC2034 # set by bats and the helpers; every test is a subshell
 # with: others
 load helpers
 load why_helpers
 
-# On some virtual machines perf writes no events in the context of some tasks. If why says that a wake-up was not recorded:
-# does perf script show none of a culprit?
+# On some virtual machines, perf writes no events in the context of some tasks. Succeeds if why misses a wake-up, and
+# perf script shows no wake-up of a culprit either.
 lacks_wakeup() { # FILE LINE-OF-TRUTH
 	local culprit
 	[[ $(why_of "$1" "$2" 2>&1) == *"its switch or wakeup was not recorded"* ]] || return 1
@@ -20,7 +20,7 @@ lacks_wakeup() { # FILE LINE-OF-TRUTH
 	return 0
 }
 
-# expect_right FILE TRUTH
+# expect_right FILE TRUTH: the answer to each line of TRUTH must be right
 expect_right() {
 	local line got bad=
 	while read -r line; do
@@ -51,7 +51,8 @@ expect_right() {
 	[[ $(why_of a.data "$(<truth)") == *", while CPU "*" was idle"* ]] || fail "$(why_of a.data "$(<truth)")"
 }
 
-# Causes that some machines cannot provoke: those that are there must be right, and there must be at least one.
+# Records causes that some machines cannot provoke. Those that were provoked must be explained right, and there must be
+# at least one.
 record_possible() { # NAME...
 	record_causes a.data truth "$@" 2>refused
 	[[ -s truth ]] || skip "$(head -n 1 refused)"
@@ -85,19 +86,19 @@ record_possible() { # NAME...
 	jq -e '.tree.causes[] | select(.type == "compaction") | .ns > 0' answer || fail "$(<answer)"
 }
 
-# A twentieth of the time, at least: how much it is depends on the machine.
+# Softirqs must take at least a twentieth of the time. How much they take depends on the machine.
 softirqs_took_time() { # DUMP
 	why_of "$1" "$(<truth)" --json >answer
 	jq -e '([.tree.causes[] | select(.type == "interrupted" and .softirq) | .ns] | add) * 20 > .of_ns' answer || fail "$(<answer)"
 }
 
-@test "softirqs are found by the sums of a BPF program, and by each single event" {
+@test "softirqs are found by the sums that a BPF program writes, and by each single event" {
 	need_recording
 	need_btf
 	for level in "" full; do
 		printf '[session-evidence]\nrun = evidence %s -m 16M\n[rule-none]\nwhen = app:none\n' "$level" >"$RULES"
 		frbpf_load >/dev/null
-		# on a busy machine the dump may come when the rings only have later events
+		# on a busy machine, the rings may have only later events when the dump is taken: try again
 		for ((i = 0; i < 5; i++)); do
 			run_causes softirqs >truth 2>refused 3>&-
 			[[ -s truth ]] || skip "$(head -n 1 refused)"
@@ -134,11 +135,11 @@ need_quota() {
 	need_quota
 	record_causes a.data truth quota
 	expect_right a.data truth
-	# the timer tells when it had a quota again
+	# the timer tells when the task had a quota again
 	why_of a.data "$(<truth)" --json | jq -e '[.tree.causes[] | select(.type == "throttled")] | length == 1'
 }
 
-# An incident of a task whose quota is used up, with the sessions on standard input
+# Records an incident of a task whose quota is used up. The sessions come on standard input.
 record_throttled() {
 	need_recording
 	need_btf
@@ -159,7 +160,7 @@ forget_state() {
 	cat other.json >"$(echo "$BASE"/incidents/*.json)"
 }
 
-@test "that a quota was used up before is no proof: a stack or the timer is" {
+@test "a quota that was used up earlier proves nothing: a stack or the timer does" {
 	record_throttled <<-'EOF2'
 		[session-why]
 		run = -e sched:sched_switch -e sched:sched_waking -g -m 4M --overwrite --switch-output -a
@@ -167,7 +168,7 @@ forget_state() {
 	EOF2
 	frbpf why --json >why.json
 	want='.cause == "unknown" and .missing == "quota"'
-	# a preemptible kernel, from 6.18 on
+	# from 6.18 on, a preemptible kernel has a stack that proves it
 	perf_quiet script -F ip,sym -i "$BASE"/session-why/perf.data.*
 	! grep -q throttle_cfs_rq_work "$perf_out" || want='.cause == "quota" and .culprit.comm == "cause"'
 	jq -e "$want" why.json || fail "$(jq -r .verdict why.json)"
@@ -180,7 +181,7 @@ forget_state() {
 	forget_state
 	frbpf why --json >why.json
 	jq -e '.cause == "quota" and .culprit.comm == "cause"' why.json || fail "$(jq -r .verdict why.json)"
-	# only this timer
+	# the session has no other timer
 	symbol=$(perf script -F event,trace -i "$BASE"/session-evidence/perf.data.* 2>/dev/null |
 		sed -n 's/.*timer:hrtimer_expire_entry:.* \(function=[^ ]*\).*/\1/p' | sort -u)
 	[[ $symbol == function=*sched_cfs_period_timer* ]] || fail "$symbol"
@@ -192,7 +193,7 @@ forget_state() {
 	record_causes a.data truth lock-sleep
 	line=$(<truth)
 	why_of a.data "$line" --json >why.json
-	# children of the root, and of each wait whose waker is followed
+	# the children of the root, and of each wait whose waker is followed, add up
 	jq -e '[.. | objects | select(.causes and (.causes | length) > 0) | .ns - ([.causes[].ns] | add)] | all(. == 0)' why.json
 	jq -e '.schema == 1 and .tree.ns == .of_ns and .culprit.comm == "cause"' why.json
 	run -0 why_of a.data "$line"
@@ -211,7 +212,7 @@ forget_state() {
 	$ask >piped
 	same "the verdict" "$(head -n 1 short)" "$(head -n 1 all)"
 	same "the verdict" "$(head -n 1 short)" "$(head -n 1 piped)"
-	# one line is left for the prompt
+	# the last line of the terminal is left for the prompt
 	(($(fold -w 80 short | wc -l) < 10)) || fail "$(<short)"
 	(($(fold -w 80 all | wc -l) > 10)) || fail "$(<all)"
 	grep -q 'smaller: -v shows them$' short || fail "$(<short)"
@@ -220,7 +221,7 @@ forget_state() {
 @test "without sched_waking why says that the waker is unknown, and which event to record" {
 	local line
 	need_recording
-	# with -F the switches would only be a sample of all
+	# with -F, only some of the switches would be recorded
 	timeout -k 5 60 perf record --no-bpf-event -q -k CLOCK_MONOTONIC -o a.data -a -e sched:sched_switch -- \
 		"$WORKLOADS/cause" server >truth </dev/null 3>&-
 	line=$(<truth)
@@ -235,20 +236,20 @@ forget_state() {
 	timeout -k 5 60 perf sched record -k CLOCK_MONOTONIC -o a.data -- "$WORKLOADS/cause" server >truth 2>perf.err </dev/null 3>&- ||
 		fail "$(cat perf.err)"
 	line=$(<truth)
-	# it has no stacks: the waker is known, the reason for the wait is not
+	# this file has no stacks: the waker is known, the reason for the wait is not
 	run -0 why_of a.data "$line"
 	[[ ${lines[0]} == *" waited, until woken by cause/$(jq '.culprits[0]' <<<"$line"), "* ]] || fail "$output"
 	chmod 0755 . && chmod 0644 a.data
 	run -0 setpriv --reuid 65534 --clear-groups "$FRBPF" why -i a.data --tid "$(jq .subject <<<"$line")"
 }
 
-@test "nothing is refused that it takes to name functions of the vDSO" {
+@test "the sandbox refuses nothing that is needed to name functions of the vDSO" {
 	need_recording
 	perf record -q -k CLOCK_MONOTONIC -o a.data -m 4M -a -e sched:sched_switch -e cpu-clock/freq=999/ -g -- \
 		perl -MTime::HiRes=clock_gettime,CLOCK_MONOTONIC -e 'print $$; clock_gettime(CLOCK_MONOTONIC) for 1 .. 3e6' >tid 3>&-
 	timeout -k 5 60 "$FRBPF" why --json -i a.data --tid "$(<tid)" >why.json 2>err || fail "$(<err)"
 	same "errors" "$(<err)" ""
-	# there was something to look up
+	# make sure that there was something to look up
 	perf_quiet script -i a.data -F ip,sym,dso
 	grep -q '\[vdso\]' "$perf_out" || fail "perf has no sample in the vDSO"
 }

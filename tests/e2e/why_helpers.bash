@@ -14,7 +14,7 @@ teardown() {
 	common_teardown
 }
 
-# Processes that a test has started to be examined: $suspect
+# Ends the process that a test has started to be examined: $suspect.
 end_suspect() {
 	[[ ${suspect-} ]] || return 0
 	kill -KILL "$suspect" 2>/dev/null || true

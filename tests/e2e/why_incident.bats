@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# frbpf why about incidents: what the recorder has read and stored, and what is known where that or the dumps are missing.
+# frbpf why on incidents: what the recorder has stored, and what is known if parts of it or the dumps are missing.
 
 # shellcheck disable=SC2154,SC2030,SC2031 # set by bats and the helpers; every test is a subshell
 # with: others
 load helpers
 load why_helpers
 
-# A rule without a session
+# A rule without a session.
 load_lock_rule() {
 	cat >"$RULES" <<-'EOF2'
 		[rule-lock]
@@ -18,7 +18,7 @@ load_lock_rule() {
 	frbpf_load >/dev/null
 }
 
-# The daemon's result for the incident of `cause NAME`: sets $truth.
+# Records an incident of `cause NAME`. Sets $truth to the output of the cause.
 record_incident() { # NAME
 	load_lock_rule
 	truth=$(chrt -r 1 "$WORKLOADS/cause" "$1" 3>&-)
@@ -26,7 +26,7 @@ record_incident() { # NAME
 	frbpf_stop >/dev/null
 }
 
-@test "why explains an incident, here and where its files were copied to" {
+@test "why explains an incident, here and in a copy of its files" {
 	need_recording
 	need_btf
 	record_incident lock-sleep
@@ -39,7 +39,7 @@ record_incident() { # NAME
 		run -0 frbpf why "$what"
 		same "why $what" "${lines[0]}" "$verdict"
 	done
-	# its line in the output of other commands
+	# show and ls print the same verdict
 	run -0 frbpf show
 	same "show's second line" "${lines[1]}" "why: $verdict"
 	frbpf show --json | jq -e --arg v "$verdict" '.why.verdict == $v and .why.cause == "own-timer"'
@@ -47,23 +47,23 @@ record_incident() { # NAME
 	run -0 frbpf ls --causes
 	[[ ${#lines[@]} == 1 && ${lines[0]} == *"1  lock: $verdict, last $name" ]] || fail "$output"
 	frbpf ls --causes --json | jq -e --arg n "$name" '.[0].incidents == [$n] and .[0].rule == "lock"'
-	# a dump by hand has no cause: why takes the incident before it
+	# a dump by hand has no cause, so why explains the incident before it
 	frbpf_load >/dev/null && frbpf dump >/dev/null && frbpf_stop
 	run -0 --separate-stderr frbpf why
 	[[ ${lines[0]} == "$verdict" && $stderr == *"requested by hand"*"$name" ]] || fail "$output$stderr"
 	run -0 frbpf ls --causes
 	[[ ${#lines[@]} == 1 && ${lines[0]} == *"1  lock: "* ]] || fail "$output"
-	# a path that does not exist is named
+	# the error names a path that does not exist
 	run -1 --separate-stderr frbpf why gone/perf.data
 	[[ $stderr == *"gone/perf.data: no such file or directory; no incident "* ]] || fail "$stderr"
-	# without the base that the manifest names
+	# the base that the manifest names does not exist here
 	cp -r "$BASE" copy && mv "$BASE" gone && chmod -R a+rX . && chmod 0755 .
 	run -0 "$FRBPF" why "copy/incidents/$name.json"
 	same "why of the copy" "${lines[0]}" "$verdict"
-	# without root, and perhaps without kernel_symbols, as the recorder has ended: the waker is known
+	# Without root, the waker is known. Kernel symbols may be missing in the manifest, as the recorder has ended.
 	run -0 setpriv --reuid 65534 --clear-groups "$FRBPF" why "copy/incidents/$name.json"
 	[[ ${lines[0]} == *"until woken by its owner cause/$(jq '.culprits[0]' <<<"$truth")"* ]] || fail "$output"
-	# a dump alone has its marker
+	# for a dump alone, its marker is enough
 	cp "copy/session-evidence/perf.data.$name" alone.data
 	run -0 "$FRBPF" why alone.data
 	[[ ${lines[0]} == *"until woken by its owner cause/$(jq '.culprits[0]' <<<"$truth")"* ]] || fail "$output"
@@ -84,7 +84,7 @@ record_incident() { # NAME
 	frbpf_stop >/dev/null
 	run -0 frbpf why
 	[[ ${lines[0]} == *"waited for its own timer in frameless_hold ("* ]] || fail "$output"
-	# no other task's stack is copied
+	# the dump has stack copies of no other task
 	perf script -i "$BASE"/session-evidence/perf.data.* -D 2>/dev/null |
 		awk '/PERF_RECORD_SAMPLE/ { copied = 0 } /^\.\.\. ustack/ { copied = 1 } copied && /^ \.\.\. thread:/ { print $3 }' |
 		sort -u >copied
@@ -126,7 +126,7 @@ record_incident() { # NAME
 	wait_until 20 jq -e ".triggers[0].state.waits_for | .what == \"file-lock\" and .pid == $owner" \
 		"$BASE/incidents/$name.json" || fail "$(jq .triggers[0].state "$BASE/incidents/$name.json") $(cat /proc/locks)"
 	frbpf show "$name" | grep -q "waits for  a file-lock that flock/$owner holds" || fail "$(frbpf show "$name")"
-	# the dump has it, too, as the kernel saw it when the wait began
+	# the dump has the owner, too, as the kernel saw it when the wait began
 	events "$BASE/session-evidence/perf.data.$name" frbpf:lock_wait | grep -q "flock lock=0x.* owner=$owner " ||
 		fail "$(events "$BASE/session-evidence/perf.data.$name" frbpf:lock_wait)"
 	run -0 frbpf why "$name"
@@ -140,7 +140,8 @@ explained() { # MANIFEST
 	jq -e '.why.verdict' "$1" >/dev/null
 }
 
-# Recorded by frbpf 0cd81bc, of November 23, 2026, before it had `why`: cause lock-sleep, without who woke the owner.
+# Recorded by frbpf 0cd81bc of November 23, 2026, before frbpf had `why`. The cause is lock-sleep; who woke the owner
+# was not recorded.
 @test "why explains a dump of an older version, as far as its events allow" {
 	tar -xJf "$BATS_TEST_DIRNAME/data/old-incident.tar.xz" || skip "no tar, or no xz"
 	timeout -k 5 60 "$FRBPF" why --json old-incident/incidents/*.json >why.json
@@ -166,10 +167,10 @@ explained() { # MANIFEST
 	[[ $verdict == *"waited for a futex"*"until woken by its owner cause/$(jq '.culprits[0]' truth)"* ]] || fail "$verdict"
 	run -0 frbpf ls
 	[[ ${#lines[@]} == 1 && ${lines[0]} == "$name  lock: "*"  why: $verdict" ]] || fail "$output"
-	# it is what `why` prints for the files
+	# `why` prints the same for the files
 	run -0 frbpf why "$name"
 	same "why" "${lines[0]}" "$verdict"
-	# a manifest that is written again keeps it
+	# a manifest that is written again keeps the verdict
 	frbpf_stop >/dev/null
 	same "the verdict at the end" "$(jq -r .why.verdict "$BASE/incidents/$name.json")" "$verdict"
 }
@@ -178,7 +179,7 @@ culprit_is_known() { # MANIFEST
 	jq -e '.why.culprit.command' "$1" >/dev/null
 }
 
-@test "a culprit of another process that lives has its command line and cgroup in the manifest" {
+@test "if the culprit is another process that lives, the manifest has its command line and cgroup" {
 	local manifest who
 	need_recording
 	need_btf
@@ -201,22 +202,22 @@ culprit_is_known() { # MANIFEST
 	[[ $output == *"     who: bash/$suspect: $who"* ]] || fail "$output"
 }
 
-# copy_incident FROM TO FILTER: an incident of the stopped recorder with another manifest
+# copy_incident FROM TO FILTER: copies a manifest of the stopped recorder, changed by a jq filter
 copy_incident() {
 	jq "$3" "$BASE/incidents/$1.json" >"$BASE/incidents/$2.json"
 }
 
-@test "ls --causes has one line for the same culprit and resource, and another one for others" {
+@test "ls --causes has one line for the same culprit and resource, and other lines for others" {
 	need_recording
 	need_btf
 	record_explained
-	# known for sure: its process has ended
+	# the culprit may have ended before its cgroup was read: set one
 	copy_incident "$name" known '.why.culprit.cgroup = "/"'
 	mv "$BASE/incidents/known.json" "$BASE/incidents/$name.json"
 	copy_incident "$name" 2001010101010101 '.why.culprit |= (.tid = 1 | .pid = 1)'
 	run -0 frbpf ls --causes
 	[[ ${#lines[@]} == 1 && ${lines[0]} == *"     2  lock: "* ]] || fail "$output"
-	# numbers in names differ each time, and a culprit that has ended has no cgroup
+	# a culprit that has ended has no cgroup, and numbers in names differ each time: neither makes another line
 	copy_incident "$name" 2001010101010105 '.why.culprit.cgroup = null'
 	run -0 frbpf ls --causes
 	[[ ${#lines[@]} == 1 && ${lines[0]} == *"     3  lock: "*", last $name" ]] || fail "$output"
@@ -242,7 +243,7 @@ copy_incident() {
 	printf '[rule-late]\nwhen = runqlat > 20ms\nif = comm == "cause"\n' >"$RULES"
 	frbpf_load >/dev/null
 	mkfifo stays
-	# the recorder reads the weight while the task lives
+	# the recorder reads the weight while the task still lives
 	CAUSE_STAYS=1 CAUSE_GROUP=$weight_group "$WORKLOADS/cause" cgroup-weight <stays >truth 3>&- &
 	exec 5>stays
 	wait_for_incident "$BASE" 1
@@ -266,7 +267,7 @@ copy_incident() {
 	run -0 frbpf why
 	same "first line" "${lines[0]}" "stored verdict: $verdict"
 	[[ ${lines[1]} == "Names or dumps are missing here"* && ${lines[2]} != *"in lock_sleep"* ]] || fail "$output"
-	# a newer version may know better
+	# the verdict of another version is not used: a newer version may know better
 	copy_incident "$name" 2001010101010101 '.frbpf = "1"'
 	run -0 frbpf why 2001010101010101
 	[[ $output != *stored* ]] || fail "$output"
@@ -276,12 +277,12 @@ has_kernel_symbols() { # MANIFEST
 	jq -e '.kernel_symbols | length > 10' "$1" >/dev/null
 }
 
-# Run a command where neither /proc/kallsyms nor a copy in ~/.debug names functions of the kernel.
+# Runs a command where neither /proc/kallsyms nor a copy in ~/.debug names kernel functions.
 without_kernel_names() {
 	HOME=/nonexistent unshare -m sh -c 'mount --bind /dev/null /proc/kallsyms && exec "$@"' - "$@"
 }
 
-# Names of the kernel's functions in a dump, from perf: ADDRESS NAME
+# Prints "ADDRESS NAME" for the kernel functions in a dump, as perf names them.
 kernel_names_of() { # DUMP [OPTION...]
 	perf script -i "$1" "${@:2}" -F ip,sym 2>/dev/null | awk '$1 ~ /^ffff[0-9a-f]+$/ {print $1, $2}' | sort -u
 }
@@ -307,13 +308,13 @@ kernel_names_of() { # DUMP [OPTION...]
 	same "without kallsyms" "$(<hidden.json)" "$(<here.json)"
 	setpriv --reuid 65534 --clear-groups "$FRBPF" why --json "copy/incidents/$name.json" | jq "$all_but_paths" >user.json
 	same "without root" "$(<user.json)" "$(<here.json)"
-	# also if only the dump and the manifest were copied
+	# the names are there even if only the dump and the manifest were copied
 	mkdir flat && cp "$manifest" "$BASE/session-evidence/perf.data.$name" flat && mv "$BASE" gone && chmod -R a+rX flat
 	for what in "flat/$name.json" "flat/perf.data.$name"; do
 		setpriv --reuid 65534 --clear-groups "$FRBPF" why --json "$what" | jq "$all_but_paths" >user.json
 		same "of $what" "$(<user.json)" "$(<here.json)"
 	done
-	# without them the stored verdict is told
+	# without the symbols, why prints the stored verdict
 	jq 'del(.kernel_symbols)' "gone/incidents/$name.json" >"flat/$name.json"
 	run -0 without_kernel_names "$FRBPF" why "flat/$name.json"
 	same "first line" "${lines[0]}" "stored verdict: $verdict"
@@ -323,7 +324,7 @@ kernel_names_of() { # DUMP [OPTION...]
 	run -0 "$FRBPF" why "flat/$name.json"
 	same "where they have names" "${lines[0]}" "$verdict"
 	mv gone "$BASE"
-	# perf takes them, too
+	# perf accepts these symbols
 	jq -r '.kernel_symbols[]' "$manifest" >kallsyms
 	for dump in "$BASE"/session-*/perf.data."$name"; do
 		kernel_names_of "$dump" >all
@@ -333,7 +334,7 @@ kernel_names_of() { # DUMP [OPTION...]
 	done
 }
 
-# An incident that the recorder has explained before it was stopped: sets $name.
+# Records an incident that the recorder explains before it is stopped. Sets $name.
 record_explained() {
 	load_lock_rule
 	chrt -r 1 "$WORKLOADS/cause" lock-sleep >truth 3>&-
@@ -343,7 +344,7 @@ record_explained() {
 	frbpf_stop >/dev/null
 }
 
-# why fails, but tells what the manifest knows.
+# why must fail, but print what the manifest knows.
 expect_known() { # INCIDENT REASON
 	run -1 --separate-stderr frbpf why "$1"
 	[[ $stderr == *"$2"* ]] || fail "$stderr"
@@ -353,7 +354,7 @@ expect_known() { # INCIDENT REASON
 		fail "$output"
 }
 
-@test "an incident without its dumps: why says what is known all the same" {
+@test "an incident without its dumps: why still says what is known" {
 	need_recording
 	need_btf
 	record_explained
@@ -364,13 +365,13 @@ expect_known() { # INCIDENT REASON
 	same "the stored verdict" "$(jq -r .stored.verdict <<<"$output")" "$verdict"
 	run -1 --separate-stderr frbpf why "$name"
 	same "the first line" "${lines[0]}" "stored verdict: $verdict"
-	# a recorder that was killed before it could explain it
+	# the same if the recorder was killed before it could explain the incident
 	jq 'del(.why)' "$BASE/incidents/$name.json" >m && mv m "$BASE/incidents/$name.json"
 	expect_known "$name" "the incident's dumps are gone"
 	jq -e '.stored == null' <<<"$output" || fail "$output"
 }
 
-@test "an incident whose window began after the wait: what was not recorded is unknown, the rest is told" {
+@test "an incident whose window began after the wait: what was not recorded is unknown, the rest is reported" {
 	need_recording
 	need_btf
 	cat >"$RULES" <<-'EOF2'
@@ -385,13 +386,13 @@ expect_known() { # INCIDENT REASON
 	frbpf_stop >/dev/null
 	run -0 frbpf why
 	[[ ${lines[0]} == *"unknown: the recording begins later"* ]] || fail "$output"
-	# the stack may be one from before the window, of which only the function of libc is known
+	# the stack may be from before the window, and then only the function of libc is known
 	[[ $output =~ "waited for a futex in "(main|__futex_abstimed_wait_common)" (futex), until woken by cause/$(jq '.culprits[0]' truth)".*"its own timer" ]] ||
 		fail "$output"
 	frbpf why --json | jq -e '.missing == "before" and .unknown_ns < .of_ns and .of_ns > 40000000'
 }
 
-@test "an incident whose dump ends before the wait began: why says so, and what is known all the same" {
+@test "an incident whose dump ends before the wait began: why says so, and still says what is known" {
 	need_recording
 	need_btf
 	record_explained
@@ -399,7 +400,7 @@ expect_known() { # INCIDENT REASON
 	expect_known "$name" "nothing was recorded in that interval: the recorded switches are from "
 }
 
-@test "an incident whose dump lacks the events: why says which, and what is known all the same" {
+@test "an incident whose dump lacks the events: why says which, and still says what is known" {
 	need_recording
 	need_btf
 	cat >"$RULES" <<-'EOF2'
@@ -424,7 +425,7 @@ expect_known() { # INCIDENT REASON
 		taskset -c 0 timeout 3 sh -c 'while :; do :; done' &
 		exec chrt -i 0 taskset -c 0 ./idle-victim -c 'i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done'
 	EOF
-	# some machines hide a switch now and then, from perf, too: such a wait is unknown, or not seen
+	# some machines sometimes hide a switch, from perf, too: such a wait is unknown, or is not seen
 	for _ in {1..8}; do
 		rm -rf out
 		run timeout -k 5 60 "$FRBPF" run -o out --when 'runqlat > 30ms' --if 'comm == "idle-victim"' -- sh job
@@ -435,7 +436,7 @@ expect_known() { # INCIDENT REASON
 	done
 	same "exit status" "$status" 2
 	same "incidents" ${#incidents[@]} 1
-	# on a busy machine the verdict names one of many
+	# on a busy machine, the verdict gives the number of tasks instead of a name
 	jq -e '.why.verdict | test("waited for CPU 0 behind (.*before SCHED_IDLE|[0-9]+ tasks)")' out/incidents/*.json ||
 		fail "$(jq .why out/incidents/*.json)"
 	run -0 frbpf why out/incidents/*.json
@@ -446,12 +447,12 @@ expect_known() { # INCIDENT REASON
 	need_recording
 	need_btf
 	echo truth >truth
-	# the program has no event between its start and the call
+	# the dump has no event of the program between its start and the call
 	run -2 timeout -k 5 60 "$FRBPF" run -o out --when 'syscall:openat > 1ns' --if 'comm == "cat" && path == "truth"' -- sh -c 'cat truth; true'
 	jq -e '.why.verdict | test(": cat/[0-9]+ ")' out/incidents/*.json || fail "$(jq .why out/incidents/*.json)"
 }
 
-# The processes that explain incidents, for recorders in this mount namespace.
+# Prints the processes that explain incidents for recorders in this mount namespace.
 explainers() {
 	local comm
 	while read -r comm; do
@@ -524,7 +525,7 @@ no_explainers() {
 	done
 }
 
-@test "frbpf run -a records all that why needs" {
+@test "frbpf run -a records everything that why needs" {
 	need_recording
 	need_btf
 	run -2 timeout -k 5 60 "$FRBPF" run -a -o out --when 'syscall:futex > 40ms' --if 'comm == "cause"' --dumps 1 -- \
@@ -533,7 +534,7 @@ no_explainers() {
 		perf evlist -i out/session-evidence/perf.data.* | grep -qx "$event" ||
 			fail "no $event: $(perf evlist -i out/session-evidence/perf.data.* 2>&1)"
 	done
-	# the owner of the lock is known by an event that only evidence has
+	# only an event of the evidence session names the owner of the lock
 	jq -e '.why.verdict | test("waited for a futex.*until woken by its owner cause/")' out/incidents/*.json ||
 		fail "$(jq .why out/incidents/*.json)"
 }

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Wrong lines of perf record (tests/rules/record-lines.tsv): each has one error, at its place, whatever is wrong with
-# the other sessions; and perf refuses them as listed.
+# Wrong lines of perf record (tests/rules/record-lines.tsv). Each has one error, at its place, whatever is wrong with
+# the other sessions. perf refuses these lines as listed.
 
 # shellcheck disable=SC2154 # set by bats and the helpers
 # with: others
 load helpers
 
-# A file has 64 sessions at most, and check lists 50 mistakes.
+# A file may have 64 sessions, and check lists 50 mistakes.
 AT_ONCE=50
 
 setup() {
@@ -25,7 +25,7 @@ one_session() { # NUMBER LINE
 	printf '[session-s%d]\nrun = %s\n' "$1" "$2"
 }
 
-# check_lines FROM TO: rows of the corpus as sessions of one file, and the output of check
+# check_lines FROM TO: puts rows of the corpus into one file as sessions, and compares the errors that check prints
 check_lines() {
 	local line column words n=0 file=$BATS_TEST_TMPDIR/rules.$1
 	printf '[daemon]\nbase = %s\n' "$BASE" >"$file.conf"
@@ -84,7 +84,7 @@ check_lines() {
 	[[ ! $(daemons_of "$BASE") ]] || fail "a daemon runs"
 }
 
-# "LINE:COLUMN: error: WORDS" of each error in what a command has printed
+# Prints "LINE:COLUMN: error: WORDS" for each error in TEXT, the output of a command.
 errors_of() { # TEXT
 	sed -nE 's/^[^ ]*\.conf:([0-9]+:[0-9]+: error: .*)/\1/p' <<<"$1"
 }
@@ -115,7 +115,8 @@ errors_of() { # TEXT
 	need_perf
 	need_tracepoints
 	cd "$BATS_TEST_TMPDIR"
-	# this perf would record the lines that it accepts; other versions are only known to refuse the wrong ones
+	# This perf would record the lines that it accepts, so they are left out. Other versions must only refuse the
+	# wrong lines; 6.1 must use the same words.
 	awk -F '\t' '$4 != "takes it" && $4 != "crashes" {printf "%s%c%s%c", $1, 0, $4, 0}' "$corpus" >rows
 	[[ $(perf version) == 'perf version 6.1.'* ]] && export SAME_WORDS=yes
 	# shellcheck disable=SC2016 # of the inner shell
