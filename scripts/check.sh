@@ -1,41 +1,44 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds and runs the tests, all of them or by part.
+# Builds and runs all tests, or parts of them.
 #
 #	scripts/check.sh [lint|unit|san|fuzz|e2e|storm]...
 #
-#	lint	who may include whom (scripts/layers.sh), names of functions (scripts/names.sh), variables of errors and
-#		length of lines (scripts/idioms.sh); shellcheck over the scripts and the bats files
+#	lint	which directory may include which (scripts/layers.sh), names of functions (scripts/names.sh),
+#		variables of errors and length of lines (scripts/idioms.sh); shellcheck on scripts and bats files
 #	unit	unit tests
-#	san	the same with AddressSanitizer and UBSan
+#	san	unit tests with AddressSanitizer and UBSan
 #	fuzz	every fuzz target for FUZZ_TIME seconds (3)
-#	e2e	end to end, as root, with ./frbpf. The suites that cover most of it run again with the sanitizer build;
-#		SAN_SUITES="a b" names other suites for that, SAN_SUITES=all takes all of them
-#	storm	tests/e2e/storm.bats and tests/unit/test_out_of_memory in their long form, an hour: not a part of
-#		"everything"
+#	e2e	end-to-end tests, as root, with ./frbpf. The suites that cover most of it run again with the sanitizer
+#		build; SAN_SUITES="a b" names other suites for that, SAN_SUITES=all takes all of them
+#	storm	tests/e2e/storm.bats and tests/unit/test_out_of_memory in their long form: takes an hour, runs only
+#		if it is named
 #
 # Jobs that do not depend on the kernel run in parallel with the rest: builds, fuzz targets, pure unit tests (those that
-# skip nothing). Suites marked "with: others" run three at a time. All others run alone, before these.
+# skip nothing). Suites marked "with: others" run three at a time. All others run alone: with the normal build before
+# these, with the sanitizer build after these.
 #
-# That mark is in the first comment of a unit test, and before "load helpers" in an end-to-end suite. A marked suite
-# mostly waits, and its rules and results are about its own processes, files and cgroups, not about the whole machine.
-# Each suite has its own /run/frbpf.
+# The mark is in the first comment of a unit test, and before "load helpers" in an end-to-end suite. A marked suite
+# mostly waits. Its rules and results are about its own processes, files and cgroups, not about the whole machine. Each
+# suite has its own /run/frbpf.
 #
-# Prints a line per suite when it is over. The last line is "N passed, N failed, N skipped". Exit status 1: one failed.
+# Prints a line for each suite when it is over. The last line is "N passed, N failed, N skipped". Exit status 1: a test
+# failed.
 #
 # A failed test on the real kernel runs once more, at the end and alone. If it passes then, the suite's lines call it
-# "unsteady" and show its first output: a defect of the test or of frbpf, to be fixed in any case. A run forgives
-# UNSTEADY_LIMIT of them. Reports of sanitizers, findings of fuzz targets and leftovers of a test have no second chance.
+# "unsteady" and show its first output. It is still a defect of the test or of frbpf, to be fixed in any case. A run
+# forgives UNSTEADY_LIMIT of them. Sanitizer reports, findings of fuzz targets and leftover processes have no second
+# chance.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-# Limits for tests that hang. Nothing on a slow machine should come near them.
+# Limits for tests that hang. Even on a slow machine, nothing should come near them.
 BUILD_LIMIT=1200 # s
 UNIT_LIMIT=240	 # s, per program
 E2E_LIMIT=300	 # s, per test
 E2E_FILE_LIMIT=1200
-LANES=3 # of tests that mostly wait
+LANES=3 # how many of the tests that mostly wait run at once
 UNSTEADY_LIMIT=3
 SAN_DEFAULT="check dump spike tracepoint hostile bait hung"
 FUZZ_TIME=${FUZZ_TIME:-3}
@@ -45,7 +48,7 @@ tmp=$(mktemp -d "${TMPDIR:-/tmp}/frbpf-check.XXXXXX") || exit 1
 . scripts/check/jobs.sh
 # shellcheck source=check/report.sh
 . scripts/check/report.sh
-# arguments of `make check` must not change what is built here
+# the arguments of `make check` must not change what is built here
 unset MAKEFLAGS MFLAGS MAKELEVEL SAN O
 
 cleanup() {
@@ -57,14 +60,14 @@ trap cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# --- what is to be done
+# --- what to do
 
-suites=()	   # titles
-declare -A jobs_of # the jobs of each, separated by blanks
-declare -A targets # of the jobs build-all and build-san: arguments of make
+suites=()	   # their titles
+declare -A jobs_of # the jobs of each suite, separated by blanks
+declare -A targets # for the jobs build-all and build-san: arguments of make
 lint=()		   # jobs
-pure=()		   # jobs that run beside anything, builds before what needs them
-alone=() beside=() # those that look at the kernel
+pure=()		   # jobs that run beside anything; a build comes before the jobs that need it
+alone=() beside=() # jobs that depend on the kernel
 san_alone=() san_beside=()
 
 add_suite() { # TITLE JOB...
@@ -80,7 +83,7 @@ needs_build() { # all|san MAKE-ARGUMENT...
 	targets[$1]+=" ${*:2}"
 }
 
-# Whether the first comment says "with: others".
+# Succeeds if the first comment of FILE says "with: others".
 may_have_others() { # FILE
 	local line
 	while read -r line && [[ $line != 'load '* && $line != '#include'* ]]; do
@@ -89,7 +92,7 @@ may_have_others() { # FILE
 	return 1
 }
 
-# Sanitizers come last: meanwhile they are built.
+# Jobs with sanitizers come last, as their build takes until then.
 add_to_kernel() { # NAME FILE
 	local with=alone
 	may_have_others "$2" && with=beside
@@ -118,12 +121,13 @@ check_lint() {
 	lint+=("${files[@]}")
 }
 
-# Large suites first: they take the longest.
+# Large suites come first, as they take the longest.
 largest_first() { # FILE...
 	ls -S -- "$@"
 }
 
-# Tests that may be skipped look at the kernel: kernel_files has their sources, and those whose headers may skip.
+# A test that may be skipped depends on the kernel. kernel_files has the sources of such tests, and headers that may
+# skip.
 declare -A kernel_files=()
 find_kernel_files() {
 	local line file header found=yes
@@ -192,7 +196,7 @@ san_suites() {
 	fi
 }
 
-# Jobs of suites have short names, because paths of sockets and in rules are limited.
+# Names of these jobs are short, because they become part of paths of sockets and in rules, whose length is limited.
 add_e2e() { # e|s TITLE FILE...
 	local i kind=$1 title=$2
 	local -A number=()
@@ -259,8 +263,8 @@ build_job() { # all|san
 	limited $BUILD_LIMIT make -j"$(nproc)" "${arguments[@]}"
 }
 
-# The job's directory also has the suite's temporary files. Sanitizers write into files, because a daemon has no
-# terminal.
+# The job's directory has the temporary files of the suite, too. Sanitizers report into files there, because a daemon
+# has no terminal.
 e2e_job() { # NAME[.again] FRBPF FILE
 	local dir=$tmp/$1 status only=.
 	local -a pids
@@ -270,7 +274,7 @@ e2e_job() { # NAME[.again] FRBPF FILE
 		ASAN_OPTIONS="log_path=$dir/sanitizer" \
 		UBSAN_OPTIONS="print_stacktrace=1:log_path=$dir/sanitizer" bats --tap --filter "$only" "$3"
 	status=$?
-	# processes that end by themselves once their test's directory is gone may need a moment
+	# processes that end by themselves when their test's directory is gone may need a moment
 	for _ in {1..100}; do
 		mapfile -t pids < <(leftovers "$dir")
 		((${#pids[@]})) || return $status
@@ -281,14 +285,15 @@ e2e_job() { # NAME[.again] FRBPF FILE
 	return $status
 }
 
-# own_run becomes a prefix for commands that gives them their own /run/frbpf; empty if that is not allowed.
+# Sets own_run to a prefix for commands that gives each command its own /run/frbpf. If that is not allowed, own_run is
+# empty.
 find_own_run() {
 	# shellcheck disable=SC2016 # of the inner shell
 	own_run=(unshare -m sh -c 'mkdir -p /run/frbpf && mount -t tmpfs -o mode=755 frbpf /run/frbpf && exec "$@"' -)
 	"${own_run[@]}" true 2>/dev/null || own_run=()
 }
 
-# The tests beside them have the CPU first.
+# These jobs run at a lower priority: the tests beside them get the CPU first.
 pure_jobs() {
 	renice -n 5 "$BASHPID" >/dev/null
 	side_by_side "$(nproc)" "${pure[@]}"
@@ -304,9 +309,9 @@ all_jobs() {
 	wait "${lanes[@]}"
 }
 
-# --- their results
+# --- results
 
-# A suite without jobs: what it would need is not here.
+# Reports a suite that has no jobs, because something that it needs is missing here.
 skip_suite() { # TITLE N WHY
 	suite_begin "$1"
 	suite_skipped=$2
@@ -320,7 +325,7 @@ suite_is_over() { # TITLE
 	done
 }
 
-# The jobs of a suite that may run again: tests on the real kernel.
+# Prints the jobs of a suite that may run again: tests on the real kernel.
 jobs_to_repeat() { # TITLE
 	local name status
 	for name in ${jobs_of[$1]}; do
@@ -354,7 +359,8 @@ add_result() { # NAME
 	[[ ! -e $dir/left ]] || suite_fail "processes left behind" <"$dir/left"
 }
 
-# The line of a suite, whose time is that of its jobs. What could not be built has none: its build has failed.
+# Prints the line of a suite, with the time that its jobs took. If its build has failed, it has no line: the build has
+# one.
 report() { # TITLE
 	local name status took us=0 remark=
 	suite_begin "$1"
@@ -371,7 +377,7 @@ report() { # TITLE
 	done
 }
 
-# Reports suites when they are over, except those to be repeated: $repeated.
+# Reports each suite when it is over. Suites that are to be repeated go to $repeated instead.
 report_all() {
 	local title running
 	local -a open=("${suites[@]}") later
@@ -394,7 +400,7 @@ report_all() {
 			suite_end 0
 			return
 		fi
-		sleep 2 # each look starts processes for every open suite
+		sleep 2 # each round starts processes for every suite that is not over
 	done
 }
 

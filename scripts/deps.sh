@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Installs missing packages to build and test frbpf; silent and quick if there are none.
+# Installs the packages that are missing to build and test frbpf. Silent and quick if none is missing.
 #
-#	scripts/deps.sh [--build|--soak]	--build: only what building needs; --soak: load for scripts/soak.sh, too
+#	scripts/deps.sh [--build|--soak]	--build: only what the build needs; --soak: load for soak.sh, too
 #
-# Debian and Ubuntu: by apt-get, with sudo if needed. Elsewhere it prints the packages to install.
+# On Debian and Ubuntu, it uses apt-get, with sudo if needed. Elsewhere, it prints the packages to install.
 set -u
 
-# use | how to detect it | package on Debian (others after a comma) | Fedora | Arch | openSUSE | Alpine
+# use | how to detect it | package on Debian (alternatives after a comma) | Fedora | Arch | openSUSE | Alpine
 #
-# `build-MACHINE` is needed on that machine only. A probe is a command, the path of a header below /usr/include, or a
-# glob.
+# `build-MACHINE` is needed on that machine only. A probe, which detects a package, is a command, the path of a header
+# below /usr/include, or a glob.
 table='
 build|gcc|gcc|gcc|gcc|gcc|gcc musl-dev
 build|make|make|make|make|make|make
@@ -50,13 +50,13 @@ here() { # PROBE
 			compgen -G "/usr/local/include/$1" >/dev/null
 		;;
 	*)
-		# bpftool lives in /usr/sbin, which users do not have in their PATH
+		# bpftool is in /usr/sbin, which is not in the PATH of users
 		PATH=$PATH:/usr/sbin:/sbin:/usr/local/sbin command -v "$1" >/dev/null
 		;;
 	esac
 }
 
-# Globs with braces, which compgen -G does not know. The pattern is from our own table.
+# Succeeds if a file matches a glob with braces, which compgen -G does not know. The pattern is from our own table.
 brace_glob() {
 	local paths path
 	eval "paths=($1)"
@@ -66,7 +66,7 @@ brace_glob() {
 	return 1
 }
 
-# Prints one column of the table's rows that are missing, a row a line.
+# Prints one column of the table for each missing package, one a line.
 missing() { # USE COLUMN
 	local use probe packages
 	while IFS='|' read -r use probe packages; do
@@ -75,7 +75,7 @@ missing() { # USE COLUMN
 	done < <(grep . <<<"$table")
 }
 
-# Of several packages for one need, take the first that this release has. @ is the version of its clang.
+# Prints the first of several alternative packages that this release has. @ stands for the version of its clang.
 pick_deb() { # PACKAGE,PACKAGE...
 	local clang_major candidate
 	local -a candidates
@@ -84,7 +84,7 @@ pick_deb() { # PACKAGE,PACKAGE...
 	for candidate in "${candidates[@]}"; do
 		if apt-cache show --no-all-versions "$candidate" 2>/dev/null | grep -q '^Filename:'; then
 			echo "$candidate"
-			# the wrapper alone does not help: perf and bpftool are built for one kernel
+			# the wrapper alone is not enough: perf and bpftool are built for one kernel version
 			[[ $candidate == linux-tools-* ]] && apt-cache show "linux-tools-$(uname -r)" \
 				>/dev/null 2>&1 && echo "linux-tools-$(uname -r)"
 			return 0
@@ -146,7 +146,7 @@ install_debs() { # USE
 		echo "    apt-get install ${packages[*]}" >&2
 		return 1
 	fi
-	# outdated lists name versions that the mirror no longer has
+	# old package lists name versions that the mirror no longer has
 	apt_install || { [[ ! $updated ]] && apt_update && apt_install; }
 }
 

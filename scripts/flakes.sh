@@ -1,17 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Looks for tests that depend on the speed of the machine: runs end-to-end suites and unit tests again and again while
-# a workload takes the CPUs away at random times, as the hypervisor of a busy host does. As root, after
-# `make all workloads unit`.
+# Looks for tests that depend on the speed of the machine. Runs end-to-end suites and unit tests again and again, while
+# a workload takes the CPUs away at random times, as the hypervisor of a busy host does. Needs root. Run
+# `make all workloads unit` first.
 #
 #	scripts/flakes.sh [--times N] [--longest MS] [NAME...]
 #
 #	--times		how often (5)
-#	--longest	the longest time for which a CPU is away (60); 400 now and then
-#	NAME		a suite of tests/e2e, such as run_ci, or a program of tests/unit, such as test_detectors; all suites
+#	--longest	the longest time in ms for which a CPU is away (60); try 400 as well
+#	NAME		a suite of tests/e2e, such as run_ci, or a program of tests/unit, such as test_detectors;
+#			default: all suites of tests/e2e
 #
-# One line per failed test, with its output; at the end how often each has failed. Exit status 1 if one has.
+# Prints a line per failed test with its output, and at the end how often each test has failed. Exit status 1 if one has
+# failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 

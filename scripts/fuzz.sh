@@ -5,9 +5,9 @@
 #
 #	scripts/fuzz.sh [SECONDS] BIN...
 #
-# Each gets SECONDS (300). The corpus of NAME grows in .output/fuzz-corpus/NAME, beginning with tests/fuzz/seeds/NAME
-# and, for fuzz_rules, the rules files of tests/rules. An input that crashes is kept in .output/fuzz-crashes.
-# Exit status 1 when one of them failed.
+# Each program runs for SECONDS (300). The corpus of NAME grows in .output/fuzz-corpus/NAME. It begins with
+# tests/fuzz/seeds/NAME, for fuzz_rules also with the rules files of tests/rules. An input that crashes is kept in
+# .output/fuzz-crashes. Exit status 1 if a program has failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -32,7 +32,8 @@ fuzz() { # SECONDS BIN
 	dict=tests/fuzz/$name.dict
 	log=$corpus_root/$name.log
 	seed_corpus "$name" || return 1
-	# libFuzzer ends after more whole seconds than given. The margin is for the input that runs then.
+	# libFuzzer ends a second later than told, so subtract one. The limit of `timeout` leaves time for the last
+	# input.
 	local options=()
 	[[ ! -e $dict ]] || options=("-dict=$dict")
 	timeout -k 10 $(($1 + 60)) "$2" "${options[@]}" -max_total_time=$(($1 > 1 ? $1 - 1 : 1)) -timeout=10 \

@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# One idiom for errors, as TAP: one test for each directory of user/. A variable with an error is `int err`, or
+# Checks one idiom for errors, as TAP: one test for each directory of user/. A variable for an error is `int err`, or
 # `int code` beside a `struct err *err`; never r, ret or rc. Steps are chained by `err = err ?: step();`. The length of
 # an array is ARRAY_SIZE().
 #
-# One more test for each directory with C files: no line has more than 100 columns.
+# One more test for each directory with C files: no line is longer than 100 columns.
 #
-#	scripts/idioms.sh [DIRECTORY]	that has user/, and maybe bpf/, tests/ and configs/; the default is this tree
+#	scripts/idioms.sh [DIRECTORY]	a tree with user/, and perhaps bpf/, tests/ and configs/; default: this tree
 set -u
 # shellcheck source=check/tap.sh
 . "$(dirname "$0")/check/tap.sh"
 cd "${1:-$(dirname "$0")/..}" || exit 1
 
-# "FILE:LINE: what is wrong"
+# Prints "FILE:LINE: what is wrong" for idioms.
 other_idioms() { # DIRECTORY
 	# shellcheck disable=SC2016 # of awk
 	find "$1" -name '*.c' -print0 | sort -z | xargs -0 awk '
@@ -37,7 +37,8 @@ other_idioms() { # DIRECTORY
 		/^\t+if \(!(err|code)\)$/ {match($0, /^\t+/); guard = substr($0, 1, RLENGTH)}'
 }
 
-# "FILE:LINE: what is wrong". A tab leads to the next multiple of 8; a character of UTF-8 is one column.
+# Prints "FILE:LINE: what is wrong" for long lines. A tab leads to the next multiple of 8; a UTF-8 character is one
+# column.
 long_lines() { # DIRECTORY
 	# shellcheck disable=SC2016 # of awk
 	find "$1" -name '*.[ch]' -print0 | sort -z | LC_ALL=C xargs -0 awk '

@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Who may include whom in user/, as TAP: one test per directory. Also: no two files share a name, and there are no stray
-# files at the top of the tree.
-# A directory may use itself and what its line below names, and nothing else; a new directory needs a line.
+# Checks which directory of user/ may include which, as TAP: one test per directory. Also checks that no two files share
+# a name, and that there are no stray files at the top of the tree. A directory may use itself and the directories on
+# its line below, and nothing else. A new directory needs a line.
 #
-#	scripts/layers.sh [DIRECTORY]	that has user/; the default is this tree
+#	scripts/layers.sh [DIRECTORY]	a tree with user/; default: this tree
 set -u
 # shellcheck source=check/tap.sh
 . "$(dirname "$0")/check/tap.sh"
 cd "${1:-$(dirname "$0")/..}" || exit 1
 
-# directory: what it uses. Each line names only directories of lines above it, so there are no cycles.
+# DIRECTORY: what it uses. Each line names only directories of lines above it, so there are no cycles.
 layers='
 common:
 perfdata: common
@@ -34,7 +34,7 @@ cmd: bench run daemon dump detect record sideband proxy examine admin confine sy
 main.c: cmd rules common
 '
 
-# "DIRECTORY FILE:LINE INCLUDED-DIRECTORY" for every include of another file of ours
+# Prints "DIRECTORY FILE:LINE INCLUDED-DIRECTORY" for every include of a file in another directory.
 includes() {
 	# shellcheck disable=SC2016 # of awk
 	find user -name '*.[ch]' -print0 | sort -z | xargs -0 awk '
@@ -66,7 +66,8 @@ result "table without cycles" "$(awk -F: '$1 {
 }' <<<"$layers")"
 result "files of user/ have names of their own" "$(find user -name '*.[ch]' -printf '%f %p\n' | sort | awk '
 	$1 == name {print $2 " and " path} {name = $1; path = $2}')"
-# in processes without privileges, and in those that only read recordings; openers only look for the files
+# Files of other users are parsed in processes without privileges, and in processes that only read recordings. Openers
+# only look for these files.
 result "files of other users are parsed by whom that cannot harm" "$(grep -nE \
 	'#include "(common/elf_copy|symbols/(elf_.*|cfi|module))\.h"|elf_begin|build_id__read_fd' -r user |
 	grep -vE '^user/(symbols|examine|analyse|perfdata/build_id\.[ch]|common/elf_copy\.c)' )"

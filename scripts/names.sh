@@ -1,29 +1,29 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Names of static functions, as TAP: one test for each directory of user/ and of tests/, and one for bpf/. A name says
-# what the function is about: it has more than one word, one of them is a noun, and no other file of user/ has it. So
-# gdb, perf and grep find one function. A function of bpf/ has the name of one of user/ only if both do the same thing:
-# see `both`.
+# Checks the names of static functions, as TAP: one test for each directory of user/ and of tests/, and one for bpf/. A
+# name says what the function is about: it has more than one word, and one of them is a noun. No other file of user/ has
+# a static function of this name, so gdb, perf and grep find one function. bpf/ and user/ share a name only if both
+# functions do the same: see `both`.
 #
-# A static function of a test does not share its name with a function of user/ or bpf/, static or not: tests are linked
-# with user/, and frbpf shows the functions of workloads. Its name, too, has a word that says something, but one word is
-# enough. Two tests may have helpers of the same name: each test is a program of its own, and `setup` or `spawn` reads
-# better there than the same with the test's name in front.
+# A static function of a test has no name of a function of user/ or bpf/, static or not: tests are linked with user/,
+# and frbpf shows the functions of workloads. One word is enough for its name, but it must say more than a verb. Two
+# tests may have helpers of the same name, as each test is a program of its own. `setup` or `spawn` reads better there
+# than with the test's name in front.
 #
-#	scripts/names.sh [DIRECTORY]	that has user/ and bpf/, and maybe tests/; the default is this tree
+#	scripts/names.sh [DIRECTORY]	a tree with user/ and bpf/, and perhaps tests/; default: this tree
 set -u
 # shellcheck source=check/tap.sh
 . "$(dirname "$0")/check/tap.sh"
 cd "${1:-$(dirname "$0")/..}" || exit 1
 
-# A name made of these words alone says nothing: verbs, prepositions, pronouns and the like.
+# A name of only these words says nothing. They are verbs, prepositions, pronouns and the like.
 no_nouns='about|add|all|and|as|at|before|below|by|do|find|first|for|from|get|give|gone|has|in|into|is|it|keep|make|mark'
 no_nouns+='|merge|new|next|not|of|off|old|on|one|or|other|out|own|read|rest|same|second|set|take|tell|that|then|this|to'
 no_nouns+='|too|try|two|up|wanted|whole|why|with|write'
 no_noun="^(($no_nouns)(_|\$))+\$"
 
-# NAME: why a function of bpf/ and one of user/ share it
+# NAME: why bpf/ and user/ share it
 both='
 node_holds: user/rules evaluates conditions as the engine does
 prefix_holds: the same
@@ -39,13 +39,13 @@ wait_begin: the same
 wait_end: the same
 '
 
-# NAME: why a function of tests/ and one of user/ or bpf/ share it
+# NAME: why tests/ and one of user/ or bpf/ share it
 tests_too='
 now_ns: workloads read the same clock, without the headers of user/
 '
 
-# "NAME FILE" for each static function whose name is on the line with `static`; in BPF programs also for inline ones
-# and for those that the verifier checks by themselves
+# Prints "NAME FILE" for each static function whose name is on the line with `static`. In BPF programs, inline functions
+# count, too, and functions that the verifier checks separately (__noinline).
 static_functions() { # DIRECTORY
 	# shellcheck disable=SC2016 # of awk
 	find "$1" -name '*.[ch]' -print0 | sort -z | xargs -0 awk '
@@ -59,7 +59,7 @@ static_functions() { # DIRECTORY
 		}' | sort -u
 }
 
-# "NAME FILE" for each function of any kind whose name is on the first line of its definition or declaration
+# Prints "NAME FILE" for each function of any kind whose name is on the first line of its definition or declaration.
 any_functions() { # DIRECTORY...
 	# shellcheck disable=SC2016 # of awk
 	find "$@" -name '*.[ch]' -print0 | sort -z | xargs -0 awk '
@@ -72,7 +72,7 @@ any_functions() { # DIRECTORY...
 		}'
 }
 
-# "NAME FILE" for each static function of a directory of tests, inline ones and those with attributes, too
+# Prints "NAME FILE" for each static function of a directory of tests, also if it is inline or has attributes.
 test_functions() { # DIRECTORY
 	# shellcheck disable=SC2016 # of awk
 	find "$1" \( -name '*.[ch]' -o -name '*.cc' \) -print0 | sort -z | xargs -0 awk '
@@ -87,7 +87,8 @@ test_functions() { # DIRECTORY
 		}'
 }
 
-# Those of them that have no noun, or the name of another function without a reason; "NAME" for those that have one
+# Prints what is wrong with the names of DIRECTORY: no noun, or the name of another function. Names that are listed in
+# `tests_too` are printed alone: "NAME".
 names_of_tests() { # DIRECTORY
 	awk -v reasons="$tests_too" -v no_noun="$no_noun" '
 		FILENAME != "-" {where[$1] = $2; next}
@@ -97,7 +98,7 @@ names_of_tests() { # DIRECTORY
 		{print $2 ": " $1 "() is also in " where[$1]}' <(echo "$others") - < <(test_functions "$1")
 }
 
-# Names that bpf/ and user/ share but `both` lacks, and names of `both` that they do not share
+# Prints names that bpf/ and user/ share but `both` lacks, and names in `both` that they do not share.
 shared_names() {
 	awk -v both="$both" '
 		BEGIN {

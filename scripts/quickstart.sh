@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Shows frbpf on this machine, in about ten seconds: loads configs/quickstart.conf, makes one task wait 80 ms for a CPU,
+# Shows frbpf on this machine in about ten seconds. Loads configs/quickstart.conf, makes one task wait 80 ms for a CPU,
 # and prints what the recorder saved by itself.
 #
 #	sudo make quickstart [KEEP=DIR]		KEEP: copy the dumps to DIR, which must not exist
@@ -68,7 +68,7 @@ wait_for_incident() {
 		"$(timeout 10 "$frbpf" status -v --base "$base/base" 2>&1)"
 }
 
-# The marker between its neighbours. --ns: markers and samples are in order to the nanosecond.
+# Prints the marker and the samples around it. --ns shows that they are in order to the nanosecond.
 show_marker() { # DUMP
 	local width=160
 	[[ -t 1 ]] && width=$(($(tput cols 2>/dev/null || echo 160) - 6))

@@ -1,27 +1,26 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Runs the recorder under mixed load, with rules that must not fire and events that must be seen, and measures its
-# resources.
+# Runs the recorder under mixed load and measures its resources. Some rules must not fire; some events must be seen.
 #
 #	scripts/soak.sh [--seconds N] [--hotplug]
 #
 #	--seconds N	how long (1800)
 #	--hotplug	also take a CPU offline and back, again and again
 #
-# Events are planted one at a time and collected at once:
+# Events are planted one at a time, and their triggers are collected at once:
 #
-#	missed	none came in 30 s
-#	unseen	none came, and the kernel hid the switch or wake-up from perf, too, as some do while a thread of PID 1
-#		is current
-#	doubled	two triggers for one event
-#	wrong	the value contradicts the workload's clock, or the dump's events
-#	false	a rule that must not fire did, although its subject ran meanwhile according to the dump, or nothing
-#		could be true
+#	missed		no trigger came in 30 s
+#	unseen		no trigger came, but the kernel hid the switch or wake-up from perf, too, as some kernels do
+#			while a thread of PID 1 is current
+#	doubled		two triggers for one event
+#	wrong		the value contradicts the workload's clock, or the dump's events
+#	false		a rule fired that must not fire: the dump or the kernel's sums contradict its value, or the
+#			event cannot happen here
 #
-# Load and base are removed at the end. The last line is "N passed, N failed". Exit status 1: one failed.
+# Load and base are removed at the end. The last line is "N passed, N failed". Exit status 1: a check failed.
 #
-# FRBPF: the program; FRBPF_WORKLOADS: directory of tests/workloads' programs. Needs root, perf, jq.
+# FRBPF is the program, FRBPF_WORKLOADS the directory of the programs of tests/workloads. Needs root, perf and jq.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -51,7 +50,7 @@ for need in perf jq unshare setsid; do
 done
 ((EUID == 0)) || { echo "soak: needs root" >&2; exit 1; }
 
-# its own /run/frbpf: other recorders on this machine are left alone
+# run with a /run/frbpf of its own, so that other recorders on this machine are left alone
 if [[ ! ${SOAK_INSIDE-} ]]; then
 	export SOAK_INSIDE=yes
 	# shellcheck disable=SC2016 # of the inner shell
@@ -95,7 +94,7 @@ trap 'exit 143' TERM
 
 # --- rules
 
-# NAME|WHEN|IF: planted events. The sender of a message may have ended before its name can be looked up.
+# NAME|WHEN|IF: rules for planted events. app has no IF: the sender may have ended before its name can be looked up.
 plants="runqlat|runqlat > 40ms|comm == \"sk-runq\"
 syscall|syscall:clock_nanosleep > 40ms|comm == \"sk-call\"
 offcpu|offcpu > 40ms|comm == \"sk-off\"
@@ -103,8 +102,8 @@ uprobe|uprobe:$workloads/user_func:user_func_slow > 40ms|comm == \"sk-func\"
 usdt|usdt:$workloads/user_func:frbpf_test:tick|comm == \"sk-usdt\"
 app|app:sk-app > 100ms|"
 
-# NAME|WHEN: events that do not happen, unless the machine is overloaded; for the first two and the last, a dump can
-# prove whether they did
+# NAME|WHEN: rules for events that do not happen, unless the machine is overloaded. For the first two and the last, a
+# dump can prove whether they did happen.
 never='long-runqlat|runqlat > 5s
 long-blocked|blocked > 10s
 long-hardirq|hardirq > 10s
@@ -190,8 +189,8 @@ toggle_cpu() {
 
 # --- triggers
 
-# Notes every new trigger in $tmp/triggers, as "RULE TIME VALUE TID COMM SWITCHES CALLS BACK" (files, - for none; how
-# far back SWITCHES reaches, in ns).
+# Appends every new trigger to $tmp/triggers, as "RULE TIME VALUE TID COMM SWITCHES CALLS BACK". SWITCHES and CALLS are
+# files, or "-" for none. BACK is how far SWITCHES reaches back, in ns.
 collect() {
 	local name
 	while read -r name; do
@@ -209,20 +208,20 @@ collect() {
 	done < <(frbpf ls --json 2>/dev/null | jq -r '.[].incident')
 }
 
-# The first trigger of RULE from TIME on.
+# Prints the first trigger of RULE at or after TIME.
 first_since() { # RULE TIME
 	awk -v rule="$1" -v from="$2" '$1 == rule && $2 >= from {print; exit}' "$tmp/triggers"
 }
 
-# Triggers of RULE for a thread that another trigger reported already. A victim may wait twice in a row, and both are
-# true.
+# Counts triggers of RULE for a wait that another trigger has reported already. A victim may wait twice in a row: that
+# is two waits.
 doubled() { # RULE
 	awk -v rule="$1" '
 		$1 == rule {if (($4 in at) && $2 - $3 <= at[$4]) n++; at[$4] = $2}
 		END {print n + 0}' "$tmp/triggers"
 }
 
-# Waits until RULE has fired from TIME on.
+# Waits until RULE has fired at or after TIME.
 wait_for() { # RULE TIME SECONDS
 	local until=$((SECONDS + $3)) found
 	while ((SECONDS < until)); do
@@ -234,8 +233,8 @@ wait_for() { # RULE TIME SECONDS
 	return 1
 }
 
-# The length in ns, by the dump's own events, of a wait or call of TID that ended at TIME; empty if some of them are
-# missing. Formats of perf with and without its plugins.
+# Prints the length in ns of a wait or call of TID that ended at TIME, by the events in the dump. Prints nothing if some
+# events are missing. Understands the output of perf with and without its plugins.
 interval() { # KIND FILE TID TIME
 	[[ -e $2 ]] || return
 	timeout 60 perf script --ns -F tid,time,event,trace -i "$2" 2>/dev/null | awk -v kind="$1" -v tid="$3" -v at="$4" '
@@ -254,8 +253,8 @@ interval() { # KIND FILE TID TIME
 		END { if (from && to) printf "%.0f\n", to - from }'
 }
 
-# According to the dump, were the ends of a wait of TID between FROM and TO (a wake-up or switch, and the switch to it)
-# hidden from perf? Unknown if the dump does not reach back that far.
+# Succeeds if, according to the dump, an end of a wait of TID between FROM and TO was hidden from perf: a wake-up or
+# switch that begins it, or the switch that ends it. Fails if the dump does not reach back that far.
 is_hidden() { # KIND FILE TID FROM TO
 	local start
 	[[ -e $2 ]] || return
@@ -271,7 +270,7 @@ is_hidden() { # KIND FILE TID FROM TO
 		END { exit begins && ends }'
 }
 
-# According to the dump, did TID run between FROM and TO, or was it woken?
+# Succeeds if, according to the dump, TID ran or was woken between FROM and TO.
 ran_between() { # FILE TID FROM TO
 	[[ -e $1 ]] || return 1
 	timeout 60 perf script --ns -F tid,time,event,trace -i "$1" 2>/dev/null | awk -v tid="$2" -v from="$3" -v to="$4" '
@@ -280,7 +279,7 @@ ran_between() { # FILE TID FROM TO
 		END { exit !found }'
 }
 
-# The kernel's own sums of the time that threads waited for a CPU, in ns: a source other than events.
+# Appends the kernel's own sums of the time in ns that each thread has waited for a CPU. They do not depend on events.
 note_waits() {
 	local now
 	now=$(awk '{printf "%.0f", $1 * 1e9}' /proc/uptime)
@@ -288,14 +287,14 @@ note_waits() {
 		awk -F '[/: ]' -v now="$now" '{print $5, now, $8}' >>"$tmp/waits"
 }
 
-# The last sum of TID from before TIME; empty if unknown.
+# Prints the last sum of TID from before TIME, or nothing if it is unknown.
 waited_before() { # TID TIME
 	awk -v tid="$1" -v at="$2" '$1 == tid && $2 <= at {sum = $3} END {print sum}' "$tmp/waits"
 }
 
 # --- planted events
 
-# Runs it, and prints the workload's line of JSON.
+# Runs the workload and prints its line of JSON.
 do_plant() { # NAME
 	case $1 in
 	runqlat) timeout -k 5 60 "$workloads/runq_spike" --ms 60 --comm sk-runq ;;
@@ -307,7 +306,7 @@ do_plant() { # NAME
 	esac
 }
 
-# Does the value agree with the clock of the workload?
+# Succeeds if VALUE agrees with the clock of the workload.
 is_right() { # NAME VALUE BEGIN END
 	case $1 in
 	usdt) (($2 == 0)) ;;
@@ -316,7 +315,7 @@ is_right() { # NAME VALUE BEGIN END
 	esac
 }
 
-# And with the dump's events?
+# Succeeds if VALUE agrees with the events in the dump, or if that cannot be told.
 agrees() { # NAME VALUE TIME TID SWITCHES CALLS
 	local file=$5 events off
 	[[ $1 == syscall ]] && file=$6
@@ -370,10 +369,11 @@ plant() { # NAME
 	fi
 }
 
-# --- triggers that must not come
+# --- triggers that must not fire
 
-# Did the subject run, or not even wait that long? By the dump, and by the kernel's sums. While the machine hangs, a
-# call of another program may take that long: perf's own events of its begin and end decide.
+# Succeeds if the trigger is false: its subject ran, or did not wait that long. The dump and the kernel's sums tell
+# that. While the machine hangs, a call of another program may really take that long: perf's own events of its begin and
+# end decide.
 is_contradicted() { # RULE TIME VALUE TID FILE
 	local before now events off
 	case $1 in
@@ -411,7 +411,7 @@ judge_false() {
 
 # --- resources
 
-# Sets rss (KiB), fds, bpf_maps, threads, areas of the daemon. Records and tasks of the side band are left out: they
+# Sets rss (KiB), fds, bpf_maps, threads and areas of the daemon. Records and tasks of the side band are left out. They
 # grow up to sideband-memory, which the load may reach early or late.
 measure() {
 	local pid
@@ -492,7 +492,7 @@ while ((SECONDS < end)); do
 	fi
 done
 [[ $offline ]] && toggle_cpu
-sleep 2 # what is still on its way
+sleep 2 # for events that are still on their way
 collect
 judge_false
 measure

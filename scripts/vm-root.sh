@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Makes the root directory of a Debian system of another architecture, which scripts/vm-test.sh boots and links with.
-# The packages of the installed release are downloaded and unpacked. Nothing is installed, and no script of a package
-# runs; the few files from scripts that programs miss are made here.
+# Makes the root directory of a Debian system of another architecture. scripts/vm-test.sh boots it, and links programs
+# with its libraries. The packages are those of the release installed here. They are downloaded and unpacked, but not
+# installed: no script of a package runs. The few files that programs miss without these scripts are made here.
 #
 #	scripts/vm-root.sh ARCH DIR
 #
 #	ARCH	as Debian names it: arm64
-#	DIR	gets root/, and apt.conf: with APT_CONFIG=DIR/apt.conf, apt-get and apt-cache know the packages of ARCH
+#	DIR	gets root/ and apt.conf; with APT_CONFIG=DIR/apt.conf, apt-get and apt-cache know the packages of ARCH
 #
-# Silent and quick if the directory is complete already.
+# Silent and quick if the directory is already complete.
 set -u
 
-# to run the tests, to link with
+# the first lines are needed to run the tests, the last two to link programs
 PACKAGES=('?essential' bats bpftool busybox-static e2fsprogs file gawk gcc iproute2 jq libxml2-utils linux-perf mount
 	procps psmisc python3-minimal strace sudo xxd xz-utils libc6-dbg
 	g++ libbpf-dev libc6-dev libcap-dev libcmocka-dev liblzma-dev libdw-dev libelf-dev libjansson-dev
@@ -24,7 +24,8 @@ fail() { # MESSAGE...
 	exit 1
 }
 
-# State, lists and cache of apt below DIR, independent of the packages installed here.
+# Writes a configuration of apt with state, lists and cache below DIR. It does not depend on the packages installed
+# here.
 write_apt_conf() {
 	mkdir -p "$dir/apt/lists/partial" "$dir/apt/archives/partial" || exit 1
 	: >"$dir/apt/status"
@@ -59,7 +60,7 @@ unpack() { # ROOT
 	done
 }
 
-# Files that package scripts would make, and links of libraries: a linker here expects them to begin at the root.
+# Makes the files that package scripts would make, and makes absolute links of libraries relative, for the linker here.
 finish() { # ROOT
 	local name link
 	cp "$1/usr/share/base-passwd/passwd.master" "$1/etc/passwd" &&
@@ -69,7 +70,7 @@ finish() { # ROOT
 	ln -sf gawk "$1/usr/bin/awk"
 	ln -sf gcc "$1/usr/bin/cc"
 	ln -sf ../proc/self/mounts "$1/etc/mtab"
-	# only programs of ARCH can make it: in the virtual machine
+	# only programs of ARCH can make this cache: scripts/vm-test.sh makes it in the virtual machine
 	ln -sf /run/ld.so.cache "$1/etc/ld.so.cache"
 	for name in dev lib/modules proc run sys tmp var/tmp var/lib; do
 		mkdir -p "$1/$name"

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The effect of a suspend to memory on a recorder. Only for a machine that may be suspended, such as that of
-# scripts/vm-test.sh.
+# Tests the effect of a suspend to memory on a recorder. Run it only on a machine that may be suspended, such as the one
+# of scripts/vm-test.sh.
 #
 #	scripts/vm-test.sh -- scripts/vm-suspend.sh
 #
-# With /sys/power/pm_test the kernel does all but the last step, waits 5 s, and comes back: devices and clocks are
-# suspended, all CPUs but the first go offline. The root file system of that machine does not survive this, so the
+# With /sys/power/pm_test, the kernel does all but the last step, waits 5 s, and comes back. Devices and clocks are
+# suspended, and all CPUs but the first go offline. The root file system of that machine does not survive this, so the
 # programs needed here run from memory.
 set -eu
 programs=(bash cat cp date dirname grep jq ls mkdir sleep sed tail taskset timeout true)
@@ -46,12 +46,12 @@ if [[ ${1-} != inside ]]; then
 	exec chroot "$root" /usr/bin/bash /test inside "$status"
 fi
 
-# --- from memory
+# --- from here on, everything runs from memory
 
-# The programs that end the machine would come from the lost file system.
+# Ends the machine without the usual programs, which are on the lost file system.
 power_off() {
 	local status=$?
-	sleep 1 # for the output
+	sleep 1 # for the rest of the output
 	echo "$status" >"/dev/$status_line"
 	echo o >/proc/sysrq-trigger
 	sleep 60
@@ -73,7 +73,7 @@ find_incidents() {
 	incidents=("$base"/incidents/*.json)
 }
 
-# The victim runs on CPU 1: an incident, number @1, with the event in the ring of that CPU.
+# Runs the victim on CPU 1. This must make incident NUMBER, with the event in the ring of that CPU.
 check_recorded() { # NUMBER
 	local manifest of_cpu
 	timeout 60 taskset -c 1 /frbpf-hot
@@ -106,7 +106,7 @@ cat >/tmp/rules.conf <<-E
 	when = sched:sched_process_exec
 	if = filename ~ "*/frbpf-hot"
 	cooldown = 0
-	# emulated, a CPU may stop in the middle of an event
+	# in an emulated machine, a CPU may stop in the middle of an event
 	post = 1s
 
 	[rule-syscall]
@@ -117,7 +117,7 @@ check_recorded 1
 echo core >/sys/power/pm_test
 for i in 2 3; do
 	echo mem >/sys/power/state || fail "the machine cannot be suspended"
-	sleep 1 # CPUs are followed within a second
+	sleep 1 # the recorder follows a CPU within a second
 	check_recorded "$i"
 done
 /frbpf ls

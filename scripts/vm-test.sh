@@ -1,43 +1,45 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Runs the tests, or a command, on another kernel: in a virtual machine without a disk, which has this machine's root,
-# read-only. So its programs and build are those of this machine, and only the kernel differs. This shows what the
-# kernel decides: which BPF programs the verifier accepts, which perf events and attributes exist. It is emulated,
-# without KVM: five to twenty times slower, so it says nothing about speed.
+# Runs the tests, or a command, on another kernel, in a virtual machine without a disk. The machine has the root file
+# system of this machine, read-only. So its programs and its build of frbpf are the same, and only the kernel differs.
+# This shows what the kernel decides: which BPF programs the verifier accepts, and which perf events and attributes
+# exist. The machine is emulated, without KVM. It is five to twenty times slower, so the results say nothing about
+# speed.
 #
-# A machine of another architecture has its own root (vm-root.sh), and frbpf, tests and workloads are built for it with
-# a cross compiler into .output/vm/ARCH/build.
+# A machine of another architecture has its own root (vm-root.sh). A cross compiler builds frbpf, tests and workloads
+# for it into .output/vm/ARCH/build.
 #
 #	scripts/vm-test.sh [--arch ARCH] [--kernel PACKAGE | --deb FILE...] [--cpus N] [--memory SIZE]
 #			[--limit SECONDS] [-- COMMAND...]
 #
 #	--arch		amd64 (default) or arm64
-#	--kernel	Debian package of the kernel; default: the one that linux-image-ARCH stands for. Downloaded
-#			into .output/vm, not installed
+#	--kernel	Debian package of the kernel; default: the package that linux-image-ARCH depends on. It is
+#			downloaded into .output/vm, not installed
 #	--deb		a kernel from package files instead, for example of Ubuntu:
 #			--deb linux-image-….deb --deb linux-modules-….deb
-#	--cpus		as -smp of qemu: 2 (default), 64, or 2,maxcpus=64 for CPUs that are possible, but not there
+#	--cpus		as -smp of qemu: 2 (default), 64, or 2,maxcpus=64 for CPUs that are possible but not present
 #	--memory	as -m of qemu, 2G
 #	--limit		of the whole run, 3600
 #	COMMAND		run as root in the current directory; default: the tests that depend on the kernel. FRBPF and
-#			FRBPF_WORKLOADS are set as the tests in tests/e2e want them, FRBPF_UNIT is the directory of the
-#			unit tests
+#			FRBPF_WORKLOADS are set as the tests in tests/e2e expect them, FRBPF_UNIT is the directory of
+#			the unit tests
 #
-# The exit status is the command's; 124: the time limit is over; 125: the machine did not end by itself.
-# /tmp, /var/tmp, /var/lib, /run and /dev/shm are empty there and can be written to.
+# The exit status is that of the command. 124: the time limit is over. 125: the machine ended without a status, or an
+# error here.
+# In the machine, /tmp, /var/tmp, /var/lib, /run and /dev/shm are empty and writable.
 set -u
 self=$(realpath "$0")
 tree=$(dirname "$(dirname "$self")")
 cache=$tree/.output/vm
 
-# Tests that depend on the kernel: all other unit tests only use files and buffers.
+# Unit tests that depend on the kernel. All other unit tests only use files and buffers.
 KERNEL_TESTS=(test_detectors test_conditions test_rates test_syscall test_waits test_engine test_scope
 	test_blkio test_irq test_reclaim test_connect test_btf_path test_tracepoint test_event_fields test_span
 	test_user_probes test_usdt test_limits test_inject test_sideband test_sideband_bpf test_proc_scan test_event_list
 	test_location test_learners test_shares test_together test_pending test_pending_cases test_followed test_ended_cases
 	test_absent test_probe_spans test_call_peer test_lost_events test_feed test_rule_trial)
-MODULES=(virtio_pci 9pnet_virtio 9p) # for the root file system
+MODULES=(virtio_pci 9pnet_virtio 9p) # needed for the root file system
 
 fail() { # MESSAGE...
 	printf 'vm-test: %s\n' "$@" >&2
@@ -51,7 +53,7 @@ usage() {
 
 # --- in the virtual machine
 
-# The limits of scripts/check.sh, extended for an emulated machine.
+# Runs the tests with the limits of scripts/check.sh, longer for an emulated machine.
 inside() {
 	local name file failed=0
 	cd "$tree" || exit 125
@@ -68,8 +70,9 @@ inside() {
 	((failed == 0))
 }
 
-# Process 1 of the machine, in two parts: in the initramfs, with busybox; in the shared root, with bash. One serial line
-# belongs to the kernel; of those in /run/lines the first is the command's, the second has its exit status.
+# Writes process 1 of the machine, in two parts: one runs in the initramfs with busybox, one in the shared root with
+# bash. One serial line belongs to the kernel. /run/lines names two more: one for the output of the command, one for its
+# exit status.
 write_init() { # DIR
 	cat >"$1/init" <<-'INIT'
 		#!/bin/busybox sh
@@ -109,7 +112,7 @@ write_init() { # DIR
 		ln -sf /proc/self/fd/2 /dev/stderr
 		export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 		export HOME=/tmp TERM=dumb LANG=C.UTF-8
-		# Modules of this kernel, which the shared root lacks; it may even lack /lib/modules.
+		# The shared root lacks the modules of this kernel; it may even lack /lib/modules.
 		modules=/lib/modules/$(uname -r)
 		mkdir -p /run/bin /run/kmod/proc "/run/kmod$modules"
 		cp /run/busybox /run/kmod
@@ -119,7 +122,7 @@ write_init() { # DIR
 		chmod +x /run/bin/modprobe
 		ln -s /run/busybox /run/bin/rmmod
 		PATH=$PATH:/run/bin
-		modprobe -q loop # no one else asks for it, and tests have their disks there
+		modprobe -q loop # tests have their disks on loop devices, and nothing else loads the module
 		echo /run/bin/modprobe >/proc/sys/kernel/modprobe
 		if [ -d /lib/modules ]; then
 			mount -t tmpfs tmpfs /lib/modules
@@ -127,11 +130,11 @@ write_init() { # DIR
 			mount --bind "/run/kmod$modules" "$modules"
 		fi
 		[ -e /etc/ld.so.cache ] || ldconfig -C /run/ld.so.cache
-		echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent # as slow as it is, sampling rates stay as they are
+		echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent # keeps sampling rates on this slow machine
 		ulimit -Hn 524288
 		read -r output status </run/lines
 		stty -F "/dev/$output" raw -echo
-		# through cat: no terminal for the command
+		# the output goes through cat, so the command has no terminal
 		bash /run/command </dev/null 2>&1 | cat >"/dev/$output"
 		echo "${PIPESTATUS[0]}" >"/dev/$status"
 		echo o >/proc/sysrq-trigger
@@ -140,7 +143,7 @@ write_init() { # DIR
 	chmod +x "$1/init"
 }
 
-# --- here
+# --- on this machine
 
 need() { # COMMAND PACKAGE
 	PATH=$PATH:/usr/sbin:/sbin command -v "$1" >/dev/null || missing+=("$2")
@@ -163,7 +166,7 @@ check_machine() {
 		"    apt-get install --no-install-recommends ${missing[*]}"
 }
 
-# The machine, and what is built for it and where.
+# Sets the machine, what is built for it, and where.
 set_machine() {
 	case $arch in
 	amd64)
@@ -173,7 +176,7 @@ set_machine() {
 		make_options=()
 		;;
 	arm64)
-		# the instructions that sign pointers take most of the time without impdef
+		# without impdef, the instructions that sign pointers take most of the time
 		machine=(qemu-system-aarch64 -machine virt -cpu "max,pauth-impdef=on")
 		console=ttyAMA0 lines="ttyS0 ttyS1" serials=(-device "pci-serial-2x,chardev1=out,chardev2=status")
 		root=$cache/arm64/root build=$cache/arm64/build frbpf=$cache/arm64/build/frbpf
@@ -183,7 +186,7 @@ set_machine() {
 	esac
 }
 
-# Prints the path of the package's file, downloading it if needed.
+# Prints the path of the package's file, and downloads it if needed.
 package() { # NAME
 	local -a files
 	mapfile -t files < <(compgen -G "$cache/$1_*.deb")
@@ -201,7 +204,7 @@ default_kernel() {
 	apt-cache depends "linux-image-$arch" 2>/dev/null | awk '/Depends: linux-image-[0-9]/ {print $2; exit}'
 }
 
-# Unpacks packages into a separate directory, once.
+# Unpacks packages into a directory of their own, unless that was done before.
 unpack() { # DIR DEB...
 	local dir=$1 deb
 	shift
@@ -213,7 +216,7 @@ unpack() { # DIR DEB...
 	mv "$dir.tmp" "$dir"
 }
 
-# Puts the modules and what they depend on into the initramfs.
+# Copies MODULES, and the modules that they depend on, into the initramfs.
 copy_modules() { # MODULES-DIR DESTINATION
 	local name file
 	for name in "${MODULES[@]}"; do
@@ -231,7 +234,7 @@ copy_modules() { # MODULES-DIR DESTINATION
 	cp "$1"/modules.{dep,builtin} "$2/"
 }
 
-# A busybox for this architecture, without dynamic libraries.
+# Unpacks a static busybox for the architecture of this machine.
 unpack_busybox() {
 	local deb
 	deb=$(package busybox-static) || exit 125
@@ -239,7 +242,7 @@ unpack_busybox() {
 	busybox=$(compgen -G "$cache/busybox/bin/busybox" || compgen -G "$cache/busybox/usr/bin/busybox")
 }
 
-# From here on, packages are those of the other architecture.
+# Makes the root for the other architecture. From then on, packages are those of that architecture.
 make_root() {
 	cache=$cache/$arch
 	"$tree/scripts/vm-root.sh" "$arch" "$cache" || exit 125
@@ -269,7 +272,8 @@ make_initramfs() { # KERNEL-DIR
 	(cd "$run/initramfs" && find . | cpio --quiet -o -H newc) >"$run/initramfs.cpio" || fail "no initramfs"
 }
 
-# Emulated, so that it runs anywhere and in the same way. The terminal's signals end the machine.
+# Boots the machine, emulated, so that this works anywhere and in the same way. Signals from the terminal end the
+# machine.
 boot() { # KERNEL
 	timeout --foreground -k 5 "$limit" "${machine[@]}" -nodefaults -no-user-config -display none -no-reboot \
 		-accel tcg -smp "$cpus" -m "$memory" -kernel "$1" -initrd "$run/initramfs.cpio" \

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154,SC2030,SC2031 # tmp: of scripts/check.sh; each lane has its own lanes
 #
-# Jobs of scripts/check.sh: commands with a limit of time, several at once. A job has a name, and the directory
-# $tmp/NAME with its output ("out"), the time taken ("us") and, when it is over, its exit status ("status").
+# Jobs of scripts/check.sh: commands with a time limit, several at once. A job has a name and a directory $tmp/NAME.
+# There, "out" has its output, "us" the time that it took and, when it is over, "status" its exit status.
 
-out=$tmp/out # what the command that runs has said
+out=$tmp/out # output of the command that runs
 child=
 lanes=()
 
-# Processes started with a path below a directory, or by one of its tests: leftovers of a test.
+# Prints the leftovers of a test: processes that have a path below DIRECTORY in their arguments or environment.
 leftovers() { # DIRECTORY
-	# the pattern comes from a file: grep's own arguments must not match
+	# the pattern comes from a file, so that it does not match grep's own arguments
 	grep -lsF -f <(echo "$1/") /proc/[0-9]*/cmdline /proc/[0-9]*/environ | cut -d / -f 3 | sort -u
 }
 
@@ -24,7 +24,8 @@ end_lanes() {
 	lanes=()
 }
 
-# Runs a command for at most LIMIT seconds, its output to $out. In the background, so that our traps work.
+# Runs a command for at most LIMIT seconds, with its output in $out. The command runs in the background, so that our
+# traps work.
 limited() { # LIMIT COMMAND...
 	local limit=$1 status
 	shift
@@ -36,7 +37,7 @@ limited() { # LIMIT COMMAND...
 	return $status
 }
 
-# Runs a function beside what follows. end_lanes() ends it, with all of its jobs.
+# Runs a function in the background. end_lanes() ends it and all of its jobs.
 in_background() { # FUNCTION
 	{
 		lanes=()
@@ -46,7 +47,7 @@ in_background() { # FUNCTION
 	lanes+=("$!")
 }
 
-# Runs jobs in that order, N at a time.
+# Runs jobs in the given order, N at a time.
 side_by_side() { # N NAME...
 	local n=$1
 	local -a others=("${lanes[@]}")
@@ -59,13 +60,13 @@ side_by_side() { # N NAME...
 	lanes=("${others[@]}")
 }
 
-# Takes the next job that no other lane has taken, until there is none.
+# Runs, one after the other, all jobs that no other lane has taken.
 run_lane() { # NAME...
 	local name status began build
 	lanes=()
 	trap end_child EXIT
 	for name in "$@"; do
-		[[ ! -e $tmp/$name ]] || continue # costs no process, but another lane may be faster
+		[[ ! -e $tmp/$name ]] || continue # this test is cheap, but another lane may be faster: mkdir decides
 		mkdir "$tmp/$name" 2>/dev/null || continue
 		find_build "$name"
 		await_build
@@ -86,12 +87,12 @@ is_over() { # NAME
 	[[ -e $tmp/$1/status ]]
 }
 
-# $status becomes that of a job that is over.
+# Sets $status to the status of a job that is over.
 read_status() { # NAME
 	read -r status <"$tmp/$1/status"
 }
 
-# $build becomes the job that builds what a job runs.
+# Sets $build to the job that builds what a job runs, or to nothing.
 find_build() { # NAME
 	case $1 in
 	lint-* | build-*) build= ;;

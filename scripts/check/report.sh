@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154 # tmp: of scripts/check.sh
 #
-# What scripts/check.sh says of its jobs: a line for each suite, with what failed below it.
+# What scripts/check.sh prints about its jobs: a line for each suite, and below it what has failed.
 
 total_passed=0 total_failed=0 total_skipped=0
-unsteady=0 # tests that were forgiven
+unsteady=0 # number of tests that passed only the second time
 suite_notes=$tmp/notes
 
 suite_begin() { # NAME
@@ -21,8 +21,8 @@ suite_end() { # TIME: us [REMARK]
 	return 0
 }
 
-# One failed test; its output, cut to a screen, comes from standard input, without the memory map at the end of a
-# sanitizer's report. Not for the end of a pipeline: it would count in a subshell.
+# Counts a failed test. Its output comes from standard input. It is cut to a screen, and ends before the memory map of a
+# sanitizer's report. Do not use it at the end of a pipeline: it would count in a subshell.
 suite_fail() { # TITLE
 	((++suite_failed))
 	{
@@ -31,11 +31,11 @@ suite_fail() { # TITLE
 	} >>"$suite_notes"
 }
 
-# Adds the TAP in FILE to the suite. Output of a test is below the test's line. Results that the plan promises and that
-# are missing have failed.
+# Adds the TAP in FILE to the suite. A test's output is printed below its line. Results that the plan promises and that
+# are missing count as failed.
 suite_add_tap() { # TITLE STATUS FILE
 	local title=$1 status=$2 out=$3 planned ok bad skip
-	# one process: there are some 700 such files
+	# one process for all, as there are some 700 such files
 	read -r planned ok bad skip < <(awk -v notes="$suite_notes" '
 		/^1\.\./ {planned += substr($0, 4)}
 		/^(not )?ok .*# (skip|SKIP)/ {
@@ -68,17 +68,17 @@ status_words() { # STATUS
 	esac
 }
 
-# The names of tests that failed, one a line, from the TAP in FILE.
+# Prints the names of failed tests in the TAP in FILE, one a line.
 failed_tests() { # FILE
 	sed -nE '/# (skip|SKIP)/d; s/^not ok [0-9]+ (- )?//p' "$1"
 }
 
-# A regular expression for the names of the failed tests alone, from the TAP in FILE.
+# Prints a regular expression that matches only the names of failed tests in the TAP in FILE.
 failed_regex() { # FILE
 	printf '^(%s)$' "$(failed_tests "$1" | sed 's/[][\.*^$+?(){}|]/\\&/g' | paste -sd '|')"
 }
 
-# Whether so few tests of the job NAME failed that they may run again, and nothing else failed.
+# Succeeds if so few tests of the job NAME failed that they may run again, and nothing else was wrong.
 may_try_again() { # NAME
 	local dir=$tmp/$1 failures planned ran
 	failures=$(failed_tests "$dir/out" | wc -l)
@@ -88,8 +88,8 @@ may_try_again() { # NAME
 	! compgen -G "$dir/sanitizer.*" >/dev/null && [[ ! -e $dir/left ]]
 }
 
-# Whether the tests that failed in the job NAME passed in the job NAME.again. Then they count as passed, and what they
-# said the first time is kept in NAME/unsteady.
+# Succeeds if the tests that failed in the job NAME passed in the job NAME.again. Then they count as passed, and their
+# first output is kept in NAME/unsteady.
 forgive() { # NAME
 	local dir=$tmp/$1 again=$tmp/$1.again
 	local -a names

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034 # failed: of the includer
 #
-# The results of the scripts of lint, in TAP.
+# How the lint scripts print their results, in TAP.
 
 n=0 failed=0
 result() { # TITLE COMPLAINTS
