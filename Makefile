@@ -21,12 +21,12 @@ endif
 endif
 
 O        ?= .output$(if $(SAN),-san)$(if $(CROSS_COMPILE),-$(MACHINE))
-# BPF objects and their skeletons: the same with and without sanitizers
+# BPF objects and their skeletons are the same with and without sanitizers.
 BPF_O    := $(patsubst .output-san%,.output%,$(O:.output-fuzz=.output))/bpf
 CLANG    ?= clang
 BPFTOOL  ?= $(shell command -v bpftool || echo /usr/sbin/bpftool)
 ARCH     := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(MACHINE)))
-# numbers first: readers of perf.data parse the version of what recorded a file
+# The version begins with numbers: readers of perf.data parse the version of the program that recorded a file.
 VERSION  := 0.9.0$(shell git describe --always --dirty --abbrev=7 --exclude '*' 2>/dev/null | sed 's/^/-g/')
 
 ifeq ($(V),1)
@@ -39,20 +39,20 @@ MAKEFLAGS += --no-print-directory
 endif
 
 , := ,
-# Compiled in half of the time of -O1 -g; the debugger has names and lines, no variables. -Og gives false warnings,
-# disabled here.
+# This compiles in half of the time of -O1 -g. The debugger has names and lines, but no variables. -Og gives the false
+# warnings that are disabled here.
 FAST_FLAGS := -Og -g1 -Wno-maybe-uninitialized -Wno-format-truncation -Wno-clobbered
-# Built with clang: fuzz targets are linked to the same objects, which also count coverage. -O0 is compiled in two thirds
-# of the time of gcc's -Og. `make fuzz` has its own build with -O1.
+# Sanitizer builds use clang: fuzz targets are linked to the same objects, which also count coverage. -O0 compiles in
+# two thirds of the time of gcc's -Og. `make fuzz` has its own build with -O1.
 SAN_OPT   ?= -O0
 SAN_FLAGS := $(if $(SAN),$(SAN_OPT) -g1 -fsanitize=fuzzer-no-link$(,)address$(,)undefined -fno-sanitize-recover=all \
 	     -fno-omit-frame-pointer -Wno-unknown-attributes -Wno-gnu-variable-sized-type-not-at-end)
 
-# lld links the tests and fuzz targets, some 300 programs. With sanitizers it takes about half of the time of GNU ld.
-# SHA-1 build ids, as from GNU ld: tests read their own id.
+# lld links the tests and fuzz targets, some 300 programs. With sanitizers, it takes about half of the time of GNU ld.
+# Build ids are SHA-1, as from GNU ld: tests read their own id.
 FAST_LINK := $(if $(shell command -v ld.lld),-fuse-ld=lld -Wl$(,)--build-id=sha1)
 
-# At a fixed address: relocating the tables of the sanitizers (400,000 entries) took half of the start time.
+# Programs have a fixed address: relocating the tables of the sanitizers (400,000 entries) took half of the start time.
 SAN_LINK := $(if $(SAN),-no-pie)
 
 CFLAGS   ?= -O2 -g
@@ -87,7 +87,7 @@ BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -I$(VMLINUX_DI
 UNIT_BINS := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 WORKLOADS := $(patsubst tests/workloads/%.c,$(O)/tests/workloads/%,$(wildcard tests/workloads/*.c))
 WORKLOADS += $(O)/tests/workloads/cause
-# without a C++ compiler, the tests that need these are skipped
+# These workloads need a C++ compiler. Without one, the tests that use them are skipped.
 ifneq ($(shell command -v $(firstword $(CXX))),)
 WORKLOADS += $(patsubst tests/workloads/%.cc,$(O)/tests/workloads/%,$(wildcard tests/workloads/*.cc))
 endif
@@ -112,7 +112,7 @@ $(O)/%.o: %.c | $(SKELS) $(SYSCALLS)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
-# Compiled again when the version is another one.
+# This file is compiled again whenever the version has changed.
 $(O)/user/common/version.o: ALL_CFLAGS += -DFRBPF_VERSION='"$(VERSION)"'
 $(O)/user/common/version.o: $(O)/version
 $(O)/version: FORCE
@@ -130,7 +130,7 @@ $(BPF_O)/%.skel.h: $(BPF_O)/%.bpf.o
 	$(call msg,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $(subst -,_,$*)_bpf > $@
 
-# SYSCALL(name) a line for each system call of the headers that the compiler has, sorted for a binary search
+# A line SYSCALL(name) for each system call in the compiler's headers, sorted for a binary search.
 $(SYSCALLS): user/rules/syscall_newer.h Makefile
 	$(call msg,GEN,$@)
 	$(Q)mkdir -p $(@D)
@@ -143,7 +143,7 @@ $(O)/vmlinux/vmlinux.h:
 	$(Q)mkdir -p $(@D)
 	$(Q)$(BPFTOOL) btf dump file /sys/kernel/btf/vmlinux format c > $@
 
-# Flags for the test's own file; the library is built as usual.
+# These flags are for the test's own file; the library is built as usual.
 $(O)/tests/unit/%: tests/unit/%.c $(LIB)
 	$(call msg,TEST,$@)
 	$(Q)mkdir -p $(@D)
@@ -164,7 +164,7 @@ $(O)/tests/workloads/%: tests/workloads/%.cc
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -Wall -Wextra $< -o $@
 
-# Programs with which tests read files. Each has one source, and is linked to the library of frbpf and nothing else.
+# Programs with which tests read files. Each has one source file, and is linked only to the library of frbpf.
 HELPERS := $(patsubst tests/helpers/%.c,$(O)/tests/helpers/%,$(wildcard tests/helpers/*.c))
 
 $(O)/tests/helpers/%: tests/helpers/%.c $(LIB)
@@ -172,7 +172,7 @@ $(O)/tests/helpers/%: tests/helpers/%.c $(LIB)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(SAN_LINK) $< $(LIB) -o $@
 
-# They need SAN=1: then the objects that they are linked to count coverage.
+# Fuzz targets need SAN=1, so that the objects that they are linked to count coverage.
 $(O)/tests/fuzz/%: tests/fuzz/%.c $(LIB)
 	$(call msg,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
@@ -187,7 +187,7 @@ fuzz:
 	$(MAKE) SAN=1 SAN_OPT=-O1 O=.output-fuzz fuzz-targets
 	scripts/fuzz.sh $(FUZZ_TIME) $(FUZZ_BINS:.output/%=.output-fuzz/%)
 
-# side by side with perf, bcc and bpftrace; root, some 10 minutes
+# Measures side by side with perf, bcc and bpftrace. Needs root; takes some 10 minutes.
 bench: all workloads
 	scripts/bench/all
 
@@ -197,7 +197,7 @@ deps:
 check: deps
 	scripts/check.sh
 
-# under load for half an hour, or SOAK_TIME=seconds; root
+# Records under load for half an hour, or SOAK_TIME=seconds. Needs root.
 soak: deps
 	-scripts/deps.sh --soak
 	$(MAKE) all workloads
@@ -224,7 +224,7 @@ install: all
 	install -d $(DESTDIR)/etc/systemd/system
 	sed 's|/usr/local|$(PREFIX)|' configs/frbpf.service > $(DESTDIR)/etc/systemd/system/frbpf.service
 
-# what install has put there, and no other file
+# Removes what install has put there, and no other file.
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/frbpf $(DESTDIR)$(PREFIX)/include/frbpf.h
 	rm -f $(patsubst configs/%,$(DESTDIR)$(PREFIX)/share/frbpf/%,$(wildcard configs/*.conf configs/ci/* configs/examples/*))
