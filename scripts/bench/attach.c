@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Loads an object of BPF programs, attaches them all, says so on standard output and stays until it
- * is killed: what bpftool prog loadall ... autoattach does where bpftool knows that.
+ * Loads an object of BPF programs and attaches them all. Then it prints "attached", and stays until
+ * it is killed. `bpftool prog loadall ... autoattach` does the same, but not every bpftool has it.
  *
  *	attach OBJECT
  */

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# What the benchmarks share. A benchmark calls bench_begin "$@" first; then it notes values under the name of a row and
-# prints them as a table. Everything that it starts ends with it.
+# What the benchmarks share. A benchmark first calls bench_begin "$@". Then it notes values under the name of a row, and
+# prints them as a table. Everything that it starts ends when the benchmark ends.
 set -u
-# awk and sort must read a point as perf prints it
+# awk and sort must read decimal points as perf prints them
 export LC_ALL=C PERF_CONFIG=/dev/null
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
@@ -28,7 +28,7 @@ progress() { # [TEXT]
 	return 0
 }
 
-# The comment on top of the benchmark.
+# Prints the comment at the top of the benchmark.
 usage() {
 	sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"
 }
@@ -45,7 +45,7 @@ cleanup() {
 	[[ $tmp ]] && rm -rf "$tmp"
 }
 
-# bench_begin RUNS "$@": RUNS is the default of --runs. Sets runs and tmp.
+# bench_begin RUNS "$@": reads the options. RUNS is the default of --runs. Sets runs and tmp.
 bench_begin() {
 	runs=$1
 	shift
@@ -63,10 +63,10 @@ bench_begin() {
 	perf version >/dev/null 2>&1 || fail "no perf for this kernel"
 	command -v jq >/dev/null || fail "needs jq"
 	trap cleanup EXIT
-	# a second signal must not end the cleaning up
+	# a second signal must not interrupt the clean-up
 	trap 'trap "" INT TERM; exit 130' INT
 	trap 'trap "" INT TERM; exit 143' TERM
-	# on a disk, where dumps are kept; not in memory, as /tmp may be
+	# on a disk, as dumps are kept on one; /tmp may be in memory
 	tmp=$(mktemp -d "${BENCH_DIR:-/var/tmp}/frbpf-bench.XXXXXX") || exit 1
 	printf '%s: Linux %s, %d CPUs, %s; frbpf %s\n' "${0##*/}" "$(uname -r)" "$n_cpus" \
 		"$(perf version)" "$(git describe --always --dirty 2>/dev/null)"
@@ -78,7 +78,7 @@ note() { # ROW VALUE
 	printf '%s\t%s\n' "$1" "$2" >>"$tmp/values"
 }
 
-# notes ROW: one value per line of standard input
+# notes ROW: notes one value per line of standard input
 notes() {
 	awk -v row="$1" 'NF {print row "\t" $1}' >>"$tmp/values"
 }
@@ -91,10 +91,10 @@ median() { # of standard input
 	sort -g | awk '{v[NR] = $1} END {if (NR) print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2}'
 }
 
-# table TITLE REFERENCE [p99|best]: a line per row, in the order of the first values. The spread is that of the middle
-# 80 % of the values; the ratio is the median against that of REFERENCE. With p99 or best (the least of all): that too,
-# and the ratio is of these. Best is for times that others on the machine can only lengthen. BENCH_ROWS: a file that
-# gets the rows as JSON, one a line, too.
+# table TITLE REFERENCE [p99|best]: prints a line per row, in the order of the first values. The spread covers the
+# middle 80 % of the values. The ratio compares the median with that of REFERENCE. With p99 or best (the smallest
+# value), that value is printed, too, and the ratio compares these values. best is for times that others on the machine
+# can only lengthen. If BENCH_ROWS is set, that file gets the rows as JSON, too, one a line.
 table() {
 	local title=$1 reference=$2 tail=${3-}
 	[[ -s $tmp/values ]] || fail "$title: nothing was measured"
@@ -150,13 +150,13 @@ table() {
 
 # --- processes
 
-# background COMMAND...: its pid is in $! and it ends with the benchmark
+# background COMMAND...: runs COMMAND until the benchmark ends. Its pid is in $!.
 background() {
 	"$@" </dev/null &
 	children+=($!)
 }
 
-# perf bench sched pipe leaves its child behind, which waits forever
+# perf bench sched pipe does not end its child, which waits forever.
 kill_with_children() { # PID [SIGNAL]
 	local below
 	mapfile -t below < <(pgrep -P "$1")
@@ -175,7 +175,7 @@ now_us() {
 
 # --- the recorders
 
-# recorder_start: the rules come on standard input, without a base
+# recorder_start: starts a recorder with the rules on standard input, which must not have a base
 recorder_start() {
 	base=$tmp/base
 	rm -rf "$base"
@@ -194,7 +194,7 @@ recorder_stop() {
 	base='' recorder_pid=''
 }
 
-# thread NAME: the id of a thread of the recorder
+# thread NAME: prints the id of a thread of the recorder
 thread() {
 	local comm
 	for comm in "/proc/$recorder_pid/task/"*/comm; do
@@ -204,19 +204,19 @@ thread() {
 	done
 }
 
-# manifests FILTER: what jq finds in each incident. After recorder_stop none is missing.
+# manifests FILTER: prints what jq finds in each manifest. After recorder_stop, none is missing.
 manifests() {
 	find "$tmp/base/incidents" -name '*.json' 2>/dev/null | sort | xargs -r jq -r "$1"
 }
 
-# perf_start DIR ARGUMENTS...: perf record into DIR/perf.data; returns when it records. Its pid: perf_pid. Without build
-# ids: perf 6.1 fails in collecting them when others load BPF programs meanwhile.
+# perf_start DIR ARGUMENTS...: starts perf record with DIR/perf.data, and returns when it records. Its pid is in
+# perf_pid. It gets no build ids: perf 6.1 fails in collecting them if others load BPF programs meanwhile.
 perf_start() {
 	local dir=$1
 	shift
 	rm -rf "$dir"
 	mkdir -p "$dir" && mkfifo "$dir/control" "$dir/ack" || exit 1
-	# opened for reading and writing, so that nobody waits for the other end
+	# open the fifos for reading and writing, so that nobody waits for the other end
 	exec {control}<>"$dir/control" {ack}<>"$dir/ack"
 	perf record -N -B -o "$dir/perf.data" --control "fifo:$dir/control,$dir/ack" "$@" \
 		{control}>&- {ack}>&- </dev/null >"$dir/output" 2>&1 &
@@ -227,10 +227,11 @@ perf_start() {
 	exec {control}>&- {ack}>&-
 }
 
-# --- who pauses rings, seen from outside
+# --- who pauses rings, as seen from outside
 
-# observe_start TID: from now on, what that thread pauses and resumes, and the returns of frbpf-bench from nanosleep. By
-# ftrace: the reader of perf 6.1 crashes where another event with attr.build_id was opened after its own.
+# observe_start TID: begins to trace which rings that thread pauses and resumes, and the returns of frbpf-bench from
+# nanosleep. It uses ftrace: the reader of perf 6.1 crashes if another event with attr.build_id was opened after its
+# own.
 observe_start() {
 	local tracefs=/sys/kernel/tracing calls
 	[[ -d $tracefs/instances ]] || tracefs=/sys/kernel/debug/tracing
@@ -244,7 +245,7 @@ observe_start() {
 	echo 1 >"$calls/sys_exit_nanosleep/enable"
 }
 
-# Prints, a line each: us, then "trigger", or "pause" or "resume" and the descriptor.
+# Ends the trace and prints it, one event a line: us, then "trigger", or "pause" or "resume" and the descriptor.
 observe_end() {
 	echo 0 >"$tracer/tracing_on"
 	sed -nE -e 's/.* ([0-9]+)\.([0-9]{6}): sys_nanosleep.*/\1\2 trigger/p' \
@@ -255,9 +256,10 @@ observe_end() {
 	tracer=''
 }
 
-# --- BPF programs that do nothing, as a measure of what attaching alone costs
+# --- empty BPF programs, which measure the cost of attaching alone
 
-# empty_attach TRACEPOINT...: a tp_btf program on each, until empty_detach. Returns 1 where that cannot be built.
+# empty_attach TRACEPOINT...: attaches an empty tp_btf program to each, until empty_detach. Returns 1 if that cannot be
+# built.
 empty_attach() {
 	local tracepoint
 	for tracepoint; do
@@ -268,7 +270,7 @@ empty_attach() {
 	empty_load
 }
 
-# empty_load: those of $tmp/empty.c, likewise
+# empty_load: attaches the programs in $tmp/empty.c, until empty_detach. Returns 1 if they cannot be built.
 empty_load() {
 	local i
 	clang -g -O2 -target bpf -c "$tmp/empty.c" -o "$tmp/empty.o" &&
@@ -290,14 +292,14 @@ empty_detach() {
 
 # --- load
 
-# More runnable tasks than cores, until end "$load_pid".
+# Runs more tasks than there are cores, until end "$load_pid".
 load_start() {
 	background "$workloads/burn" --threads $((4 * n_cpus)) --seconds 3600 >/dev/null
 	# shellcheck disable=SC2034 # for the benchmarks
 	load_pid=$!
 }
 
-# flood_start: system calls on every CPU, as fast as it can; ends with flood_end
+# flood_start: makes system calls on every CPU, as fast as possible, until flood_end
 flood_start() {
 	local cpu
 	flood_pids=()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# What benchmarks of BPF programs share: the run time of programs while a workload runs, by kernel.bpf_stats_enabled.
-# Source it after lib.bash.
+# What the benchmarks of BPF programs share. They measure the run time of BPF programs while a workload runs, by
+# kernel.bpf_stats_enabled. Source this file after lib.bash.
 
-# Call it after bench_begin. The statistics are on until the benchmark ends.
+# Call this after bench_begin. The statistics are on until the benchmark ends.
 programs_begin() {
 	command -v bpftool >/dev/null || fail "needs bpftool"
 	stats_before=$(sysctl -n kernel.bpf_stats_enabled) || fail "this kernel has no statistics of BPF programs"
@@ -12,10 +12,10 @@ programs_begin() {
 	sysctl -q kernel.bpf_stats_enabled=1
 }
 
-# The process whose programs are measured. Other processes have programs, too.
+# Only the BPF programs of this process are measured.
 measured_pid=''
 
-# our_programs [all]: id, run time and count of its programs that have run, or of all.
+# our_programs [all]: prints id, run time and count of the measured process's programs that have run, or of all of them
 our_programs() {
 	cat "/proc/$measured_pid/fdinfo/"* 2>/dev/null | awk '/^prog_id:/ {print $2}' >"$tmp/ours"
 	bpftool -j prog show |
@@ -24,9 +24,9 @@ our_programs() {
 		awk 'FILENAME != "-" {ours[$1]; next} $1 in ours' "$tmp/ours" -
 }
 
-# measure ROW WORKLOAD...: the run time of all our programs together, divided by the number of events. That number is
-# the runs of the program that runs most often. There are fewer wake-ups than switches, so these are switches; there are
-# as many entries as exits, so these are calls.
+# measure ROW WORKLOAD...: notes the run time of all measured programs together, divided by the number of events. That
+# number is the count of the program that runs most often. With fewer wake-ups than switches, these are the switches;
+# with as many entries as exits, these are the calls.
 measure() {
 	local row=$1
 	shift
@@ -38,7 +38,8 @@ measure() {
 		END {if (most) printf "%.1f\n", t / most}' "$tmp/before" - | notes "$row"
 }
 
-# tool ROW WORKLOAD -- COMMAND...: measure a tool. $warm is a command that hits its programs, where nothing else does.
+# tool ROW WORKLOAD -- COMMAND...: measures another tool. $warm is a command that makes its programs run, if nothing
+# else does.
 warm=:
 tool() {
 	local row=$1 workload=$2 i
@@ -47,7 +48,7 @@ tool() {
 	progress "$row"
 	background "$@" >"$tmp/tool" 2>&1
 	measured_pid=$!
-	# it is attached once its programs run
+	# the tool has attached its programs when one has run
 	for ((i = 0; i < 200; i++)); do
 		$warm >/dev/null 2>&1
 		[[ $(our_programs) ]] && break
@@ -58,13 +59,13 @@ tool() {
 	end "${children[-1]}" INT
 }
 
-# measure_empty ROW WORKLOAD: measure the empty programs that empty_load() has attached.
+# measure_empty ROW WORKLOAD: measures the empty programs that empty_load() has attached
 measure_empty() {
 	measured_pid=$empty_pid
 	measure "$@"
 }
 
-# empty WORKLOAD TRACEPOINT...: the cost of empty programs.
+# empty WORKLOAD TRACEPOINT...: measures empty programs
 empty() {
 	local workload=$1
 	shift
@@ -73,11 +74,11 @@ empty() {
 	empty_detach
 }
 
-# The action of a bpftrace script that does what a rule with a cooldown of 10 s does: count all hits, print one.
+# An action of bpftrace scripts. It does what a rule with a cooldown of 10 s does: it counts all hits and prints one.
 # shellcheck disable=SC2034 # for the benchmarks
 limited='@n = count(); if (nsecs - @last >= 10000000000) { @last = nsecs; printf("hit %s %d\n", comm, tid); }'
 
-# measure_rules ROW WORKLOAD: measure the recorder with the rules on standard input.
+# measure_rules ROW WORKLOAD: measures the recorder with the rules on standard input
 measure_rules() {
 	progress "$1"
 	recorder_start < <(
@@ -89,7 +90,7 @@ measure_rules() {
 	recorder_stop
 }
 
-# frbpf_rules ROW WORKLOAD N WHEN: with N rules whose thresholds nothing reaches.
+# frbpf_rules ROW WORKLOAD N WHEN: measures N rules whose thresholds nothing reaches
 frbpf_rules() {
 	local i
 	measure_rules "$1" "$2" < <(
@@ -99,8 +100,8 @@ frbpf_rules() {
 	)
 }
 
-# frbpf_hits ROW WORKLOAD N WHEN [CONDITION]: with N rules without a threshold, with the default cooldown of 10 s and
-# without dumps. @ in the condition is the number of the rule.
+# frbpf_hits ROW WORKLOAD N WHEN [CONDITION]: measures N rules without a threshold, with the default cooldown of 10 s
+# and without dumps. @ in CONDITION stands for the number of the rule.
 frbpf_hits() {
 	local i
 	measure_rules "$1" "$2" < <(

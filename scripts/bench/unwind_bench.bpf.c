@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two ways to keep the stack of a thread that is switched out and has no frame pointers: copy the
- * top of it, for later, or unwind it here, by a table that user space has made of .eh_frame.
- * x86-64.
+ * Two ways to keep the stack of a thread that is switched out and has no frame pointers. Copy the
+ * top of the stack, to unwind it later; or unwind it here, by a table that user space has made of
+ * .eh_frame. For x86-64.
  */
 #include "vmlinux.h"
 
@@ -16,7 +16,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* as many as the process needs */
+	__uint(max_entries, 1); /* user space sets as many as needed */
 	__type(key, __u32);
 	__type(value, struct unwind_row);
 } rows SEC(".maps");
@@ -29,8 +29,8 @@ struct {
 volatile struct unwind_conf conf;
 
 /*
- * The index of the last row that begins at or before @pc. A global function: the verifier looks at
- * it once.
+ * Returns the index of the last row that begins at or before @pc. This is a global function, so the
+ * verifier checks it only once.
  */
 __noinline __u32 find_row(__u64 pc)
 {
@@ -56,7 +56,7 @@ struct walk {
 	__u64 pc, sp, bp;
 };
 
-/* One frame: note it, then go to its caller. 1: the last one. */
+/* Note one frame, and go to its caller. Returns 1 if it was the last frame. */
 static long walk_frame(__u32 i, struct walk *w)
 {
 	struct unwind_row *row;

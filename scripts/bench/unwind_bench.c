@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Measures one of the ways of unwind_bench.bpf.c on a process that runs:
+ * Measures one of the two ways of unwind_bench.bpf.c on a running process:
  *
  *	unwind OBJECT PID here|copy SECONDS
  *
- * Prints "KEY VALUE" lines: ns of CPU time of a stack (by the program's own clock), bytes that it
- * records, size of the tables and CPU time to make them, and how many stacks were whole.
+ * Prints "KEY VALUE" lines: ns of CPU time for a stack (as the BPF program measures it), bytes
+ * recorded for it, size of the tables, CPU time to make them, and how many stacks were whole.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -46,8 +46,8 @@ static void add_row(struct unwind_row row)
 }
 
 /*
- * The rule of @frame as a row. A rule that is not a register with an offset, as for a PLT, is
- * unknown.
+ * Turn the rule of @frame into a row. If the rule is not a register with an offset, as in a PLT, the
+ * row is unknown.
  */
 static struct unwind_row row_of(Dwarf_Frame *frame, Dwarf_Addr pc)
 {
@@ -76,7 +76,7 @@ static struct unwind_row row_of(Dwarf_Frame *frame, Dwarf_Addr pc)
 	return row;
 }
 
-/* All rows of a file whose first byte is mapped at @bias, as far as they lie in the mapping. */
+/* Add the rows of a file that lie in its mapping. */
 static void add_file(const char *path, unsigned long start, unsigned long end, unsigned long offset)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -145,7 +145,7 @@ static int take(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-/* Load the program of this way alone, with the rows. Returns the descriptor of its ring. */
+/* Load only the BPF program of this way, with the rows. Returns the descriptor of its ring. */
 static int load_way(const char *object, int copy, int pid, struct bpf_map **ret_conf)
 {
 	struct bpf_object *obj = bpf_object__open(object);

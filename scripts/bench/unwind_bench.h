@@ -4,13 +4,13 @@
 #define FRBPF_UNWIND_BENCH_H
 
 #define UNWIND_FRAMES 24
-#define UNWIND_STEPS  20   /* of the search: a million rows */
-#define UNWIND_COPY   1024 /* bytes, as `run = evidence` has it */
+#define UNWIND_STEPS  20   /* of the binary search: enough for a million rows */
+#define UNWIND_COPY   1024 /* bytes, as in `run = evidence` */
 
 enum unwind_cfa { UNWIND_UNKNOWN, UNWIND_FROM_SP, UNWIND_FROM_BP, UNWIND_OUTERMOST };
 enum unwind_end { UNWIND_LOST, UNWIND_WHOLE };
 
-/* How to go from a function to its caller, from @pc on up to the next row. */
+/* How to get from a frame to its caller, for addresses from @pc up to the next row. */
 struct unwind_row {
 	unsigned long long pc;
 	int cfa_offset;
@@ -19,7 +19,7 @@ struct unwind_row {
 	unsigned char has_bp;
 };
 
-/* Shared memory: user space sets the first two, the program adds up the time of its stacks. */
+/* User space sets tgid and n_rows; the BPF program adds up the time that its stacks take. */
 struct unwind_conf {
 	unsigned int tgid, n_rows;
 	unsigned long long total_ns;

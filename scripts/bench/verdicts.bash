@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # set by lib.bash
 #
-# What verdicts and verdicts_against share: the program that judges, and how often it gives which verdict.
+# What verdicts and verdicts_against share: building the program that judges, and counting its verdicts.
 
 # Builds $tmp/verdicts.
 build_verdicts() {
@@ -12,8 +12,8 @@ build_verdicts() {
 		-o "$tmp/verdicts" || fail "verdicts.c cannot be built"
 }
 
-# note_rates TITLE FILE: how many comparisons there are, and the shares of their verdicts in percent. Of `regressed`
-# also the interval that holds the true share 95 times in 100 (Wilson).
+# note_rates TITLE FILE: notes the number of comparisons, and the share of each verdict in percent. For `regressed`, it
+# also notes the 95 % confidence interval of the share (Wilson).
 note_rates() {
 	awk -v title="$1" '
 		function wilson(k, n, sign,   p, z) {
@@ -26,7 +26,7 @@ note_rates() {
 		{count[$1]++}
 		END {
 			share("comparisons", NR)
-			if (!NR) exit # too few pairs were left alone
+			if (!NR) exit # too few pairs were undisturbed
 			share("disturbed, %", 100 * count["disturbed"] / NR)
 			share("regressed, %", 100 * count["regressed"] / NR)
 			share("regressed, % at least", wilson(count["regressed"], NR, -1))

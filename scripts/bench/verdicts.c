@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What frbpf bench says of series of runs that were measured before. Writes "VERDICT TIME CPU" for
- * each comparison, the estimated ratios last. Built by verdicts.bash.
+ * Prints what frbpf bench says about runs that were measured before: "VERDICT TIME CPU" for each
+ * comparison. TIME and CPU are the estimated ratios. verdicts.bash builds this program.
  *
  *	verdicts TOLERANCE OTHERS
- *		of two baselines: lines "FILE FILE" of standard input
+ *		compares two baselines for each line "FILE FILE" on standard input
  *	verdicts TOLERANCE OTHERS FILE REPEAT apart|all
- *		of pairs: FILE has the runs and against_runs of a summary.json; from every pair on,
- *		or from where the last comparison ends
+ *		compares pairs: FILE has the runs and against_runs of a summary.json. all: a
+ *		comparison begins at every pair; apart: where the last comparison ends
  */
 #include <jansson.h>
 #include <stdio.h>
@@ -75,7 +75,7 @@ static bool read_runs(const json_t *root, const char *key, struct series *ret)
 	return true;
 }
 
-/* A part of the runs of @s, which keeps owning them. */
+/* Some of the runs of @s, which still owns them. */
 static struct series part(const struct series *s, size_t from, size_t n)
 {
 	struct series p = *s;
@@ -85,7 +85,7 @@ static struct series part(const struct series *s, size_t from, size_t n)
 	return p;
 }
 
-/* The number of pairs that frbpf bench would have made; 0: fewer are left. */
+/* The number of pairs that frbpf bench would have made. 0: there are not enough left. */
 static size_t pairs_needed(const struct series *before, const struct series *now, size_t from,
 			   size_t repeat, const struct compare_opts *opts)
 {

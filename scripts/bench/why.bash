@@ -2,9 +2,10 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # set by lib.bash
 #
-# What why, why_software and why_time share: a daemon that records what explains waits. Behind lib.bash.
+# What why, why_software and why_time share: a daemon that records what explains waits. Source it after lib.bash.
 
-# Sets $spinners. On some virtual machines perf writes no record of events in the context of an idle task.
+# Sets $spinners to their pids. On some virtual machines, perf writes no records of events in the context of an idle
+# task.
 keep_cpus_awake() {
 	local cpu
 	for ((cpu = 0; cpu < n_cpus; cpu++)); do
@@ -14,7 +15,7 @@ keep_cpus_awake() {
 	spinners=${children[*]}
 }
 
-# The rules come on standard input. OPTIONS follow `run = evidence`.
+# Starts a daemon with the rules on standard input. OPTIONS follow `run = evidence`.
 why_daemon_start() { # OPTIONS
 	{
 		cat <<-EOF
@@ -36,7 +37,8 @@ why_daemon_stop() {
 	timeout -k 5 60 "$FRBPF" stop --base "$tmp/base" &>/dev/null
 }
 
-# json_right TABLE ROW RUNS RIGHT: a row of the file $BENCH_ROWS, see lib.bash; the ratio is the share of right answers
+# json_right TABLE ROW RUNS RIGHT: appends a row to the file $BENCH_ROWS, see lib.bash. The ratio is the share of right
+# answers.
 json_right() {
 	[[ ! ${BENCH_ROWS-} ]] || jq -nc --arg bench "${0##*/}" --arg table "$1" --arg row "$2" \
 		--argjson n "$3" --argjson right "$4" \

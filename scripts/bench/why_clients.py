@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Clients and a server of scripts/bench/why_software. A client prints who did it, and last the thread that waits.
-For scripts/bench/why: something that waits for a disk 50 times a second.
+"""Clients and a server for scripts/bench/why_software. A client prints the culprits, then the thread that waits.
+For scripts/bench/why: a program that waits for a disk 50 times a second.
 
-They have names of their own, as programs do that rules name: client, service, idle-app."""
+Threads have names that rules use, as in real programs: client, service, idle-app."""
 
 import os
 import socket
@@ -21,7 +21,7 @@ def named(name):
 
 
 def serve(connection):
-    """hold: sleeps with the lock. need: takes it. compute: as long as 30 ms of CPU time."""
+    """hold: sleep with the lock. need: take the lock. compute: use 30 ms of CPU time."""
     with connection:
         what = connection.recv(100).decode().strip()
         if what == "hold":
@@ -67,7 +67,7 @@ def ask(where, text):
 
 
 def behind(path):
-    """One that holds the service's lock, and another one that needs it."""
+    """One request holds the service's lock, and another one needs it."""
     named("client")
     with connect(path) as holder, connect(path) as s:
         holder.sendall(b"hold\n")
@@ -96,19 +96,19 @@ class Psql:
 
 
 def idle_app(*command):
-    """Updates a row, and does something else before it commits."""
+    """Update a row, and do something else before the commit."""
     named("idle-app")
     psql = Psql(command)
     psql.run("CREATE TABLE IF NOT EXISTS t (n int); DELETE FROM t; INSERT INTO t VALUES (1);")
     psql.run("BEGIN; UPDATE t SET n = 2;")
-    # its backend, psql, and the application itself: all are the one who was idle
+    # the backend, psql, or the application: naming any of them is right
     print(psql.backend, psql.program.pid, threading.get_native_id(), flush=True)
     time.sleep(0.4)
     psql.run("COMMIT;")
 
 
 def idle_transaction(*command):
-    """An application has updated a row that another one wants to update."""
+    """One application has updated a row that another one wants to update."""
     named("client")
     waiter = Psql(command)
     with subprocess.Popen([sys.executable, __file__, "idle-app", *command], stdout=subprocess.PIPE, text=True) as idle:

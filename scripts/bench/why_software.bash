@@ -2,13 +2,13 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # for and from why_software
 #
-# The incidents of why_software: how each is set up and run, and what is known about it.
+# The incidents of why_software: how each one is set up and run, and what is known about it.
 #
-# Each case has NAME_begin, once, which returns 1 with $why_not where it cannot be; and NAME_run: prints who did it, and
-# on the last line the thread that waited. $rule fires on it. Patterns: $cause of the kind of cause, and $function of a
-# name that who did it must have; empty: none.
+# Each case has two functions. NAME_begin is called once; it returns 1 and sets $why_not if the case is not possible
+# here. NAME_run prints the culprits, and on the last line the thread that waited. $rule fires on that thread. $cause is
+# a pattern for the kind of cause. $function is a pattern for a function that the culprit must have; it may be empty.
 
-# on_slow_disk MS PREPARE COMMAND: in the background
+# on_slow_disk MS PREPARE COMMAND: runs COMMAND in the background, with a file system on a slow disk
 on_slow_disk() {
 	need mkfs.ext4 || return
 	background "$cause_program" --ms "$1" on-slow-disk "$2" "$3" &>"$tmp/slow-disk"
@@ -19,7 +19,7 @@ postgres_begin() {
 	need postgres initdb psql pg_isready || return
 	local as=(setpriv --reuid postgres --regid postgres --clear-groups)
 	cause=own-timer pg=$tmp/pg
-	# where a backend waits for a lock, and for what its client says next
+	# the functions in which a backend waits for a lock, and for the next command of its client
 	rule="when = uprobe:$(command -v postgres):ProcSleep > 200ms
 		if = process == \"postgres\""
 	function='WaitEventSetWait|WaitLatch|secure_read'
@@ -46,7 +46,7 @@ redis_begin() {
 	redis-cli -p 47110 debug populate 100000 key 4000 >/dev/null
 }
 
-# What was saved before has ended: that is not in the dump.
+# Waits until an earlier BGSAVE has ended, so that the dump does not have it.
 redis_run() {
 	wait_for redis_saved
 	echo "$redis_pid"
@@ -59,7 +59,7 @@ redis_saved() {
 
 redis-aof_begin() {
 	need redis-server redis-cli || return
-	# the disk's server sleeps
+	# the process that serves the disk sleeps
 	cause='device|own-timer' rule='when = syscall:recvfrom > 40ms
 		if = process == "client" || process == "redis-server"' function='flushAppendOnlyFile'
 	# shellcheck disable=SC2016 # of the inner shells
@@ -69,7 +69,7 @@ redis-aof_begin() {
 	wait_for redis-cli -p 47112 ping
 }
 
-# Redis, the journal of its file system, and the server of its disk
+# The culprits are redis, the journal of its file system, and the server of its disk.
 redis-aof_run() {
 	local device
 	device=$(<"$tmp/redis-aof.disk")
@@ -100,7 +100,7 @@ nginx_begin() {
 	wait_for test -s "$tmp/nginx.pid"
 }
 
-# Of a part that is not in memory: another one each time
+# Asks for a part of the file that is not in memory: another part in each run.
 nginx_run() {
 	cat "$tmp/nginx.pid"
 	"${clients[@]}" ask 47111 "GET /file HTTP/1.0\\r\\nRange: bytes=$((run * 1000000))-$((run * 1000000 + 200000))\\r\\n\\r\\n"
@@ -135,14 +135,14 @@ container_begin() {
 	else
 		group_limit cpu.max "10000 100000" && group_limit cpu.weight 10000 || return
 	fi
-	# a quota is one of the fair class
+	# a CPU quota is only for the fair class, so chrt must not be used here
 	service_start "$tmp/container" background_in_group nice -n -20 \
 		unshare --pid --mount --uts --ipc --fork --kill-child --mount-proc
 	container_pid=${children[-1]}
 }
 
 container_run() {
-	# whatever runs in there, as the machine counts them
+	# all processes of the container, with the pids that the machine gives them
 	cat "$group/cgroup.procs"
 	"${clients[@]}" ask "$tmp/container/service" 'compute\n'
 }
