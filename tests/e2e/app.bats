@@ -63,7 +63,8 @@ send_as_nobody() { # MESSAGE ARGUMENTS...
 		cd "$BASE" || exit 1
 		[[ $socket != "$BASE"/* ]] || socket=app
 		printf %b "$message" |
-			timeout -k 5 60 setpriv --reuid 65534 --regid 65534 --clear-groups ./app_send "$socket" "$@" 3>&-
+			timeout -k 5 60 setpriv --reuid 65534 --regid 65534 --clear-groups ./app_send "$socket" "$@" \
+			3>&-
 	)
 }
 
@@ -119,12 +120,14 @@ at_run() { # COMMAND...
 		printf '[rule-hung]\nwhen = blocked > 1h\n'
 	} >"$BATS_TEST_TMPDIR/more.conf"
 	run -0 --separate-stderr frbpf check "$BATS_TEST_TMPDIR/more.conf"
-	[[ $stderr == *"more.conf:6:8: warning: the running recorder holds "*" in the rings of session 'sched'"* ]] || fail "$stderr"
+	[[ $stderr == *"more.conf:6:8: warning: the running recorder holds "*" in the rings of session 'sched'"* ]] ||
+		fail "$stderr"
 	send 'slow 5s' >/dev/null
 	wait_for_incident "$BASE" 1
 	name=$(incidents "$BASE")
 	window=$(jq -c '.sessions[0].window' "$BASE/incidents/$name.json")
-	jq -e '.short and .asked_ns >= 5000000000 and .covered_ns < .asked_ns and .ring_needed_bytes >= 16384' <<<"$window" ||
+	jq -e '.short and .asked_ns >= 5000000000 and .covered_ns < .asked_ns and .ring_needed_bytes >= 16384' \
+		<<<"$window" ||
 		fail "$window"
 	frbpf ls | grep -q ' short (.* of 5.*s, wants -m ' || fail "$(frbpf ls)"
 	frbpf show | grep -q '^  short      every CPU has .* of the 5.*s requested; -m .* would have held them$' ||
@@ -211,7 +214,8 @@ has_no_more_files() { # PID N
 	pid=$(daemon_pid)
 	fds=$(find "/proc/$pid/fd" -type l | wc -l)
 	for text in '' '\n' 'slow\0' 'slow 1s\0 x=1' '\x1b[2J 1s' 'slow 1' 'slow 99999999999999999999d' 'slow 31d' \
-		'slow 29d' 'slow 1s a=1 a=2' 'slow 1s a="' '../../etc/passwd 1s' '%s%n 1s' "$(printf 'A%.0s' {1..5000})"; do
+		'slow 29d' 'slow 1s a=1 a=2' 'slow 1s a="' '../../etc/passwd 1s' '%s%n 1s' \
+		"$(printf 'A%.0s' {1..5000})"; do
 		n=$((n + 1))
 		send "$text" >/dev/null
 	done
@@ -287,7 +291,8 @@ has_no_more_files() { # PID N
 	same rule "$(manifest "$(incidents "$BASE")" rule)" bad
 	# the sender may have ended before its name was looked up: the output then says so
 	run -0 frbpf ls
-	[[ $output == *"app:answer, 1s by "[a-z]*"tid "* || $output == *"by tid "*", which had ended"* ]] || fail "$output"
+	[[ $output == *"app:answer, 1s by "[a-z]*"tid "* || $output == *"by tid "*", which had ended"* ]] ||
+		fail "$output"
 	[[ $output != *" by  "* ]] || fail "$output"
 	run -0 frbpf show
 	[[ $output == *"  subject "*"uid 0"* ]] || fail "$output"
@@ -386,7 +391,9 @@ has_no_more_files() { # PID N
 	wait_until 20 has_incidents "$out" 2
 	touch "$go.end"
 	wait "$recorder" && fail "no rule has fired"
-	same matched "$(jq -r '.rules[] | select(.name == "slow") | "\(.matched) \(.matches.max_ns)"' "$out/summary.json")" "1 200000000"
+	same matched \
+		"$(jq -r '.rules[] | select(.name == "slow") | "\(.matched) \(.matches.max_ns)"' "$out/summary.json")" \
+		"1 200000000"
 }
 
 runs() { # FILE
@@ -418,7 +425,8 @@ runs() { # FILE
 	run -0 frbpf check "$RULES"
 	[[ $output == *"for FRBPF_TRIGGER() in a program write when = usdt:PATH:frbpf:slow_request with if = arg0 > 100000000"* ]] ||
 		fail "$output"
-	[[ $output == *"attaches:   $BATS_TEST_TMPDIR/v1/server: frbpf:slow_request, in 1 place, 1 argument"* ]] || fail "$output"
+	[[ $output == *"attaches:   $BATS_TEST_TMPDIR/v1/server: frbpf:slow_request, in 1 place, 1 argument"* ]] ||
+		fail "$output"
 	frbpf_load
 	touch "$BASE.go"
 	wait "$stayed"

@@ -126,7 +126,8 @@ start_swapping() { # A B
 	frbpf_load
 	# the program, its mount and its root belong to them; the bait is where frbpf searches for a debug file
 	as_them unshare -Urm sh -c 'mkdir "$1/m" && mount -t tmpfs none "$1/m" && cp "$2" "$1/m/$3" &&
-		ln -s "$4" "$1/m/$3.debug" && "$1/m/$3" 0.05' - "$theirs" "$(readlink -f /bin/sleep)" "$evil" "$secret/bait"
+		ln -s "$4" "$1/m/$3.debug" && "$1/m/$3" 0.05' - "$theirs" "$(readlink -f /bin/sleep)" "$evil" \
+		"$secret/bait"
 	wait_for_incident "$BASE" 1
 	run -0 frbpf show
 	[[ $output == *'fired by rule slow'* ]]

@@ -34,7 +34,8 @@ load run_helpers
 
 @test "--tolerance: a slowdown within it passes" {
 	save base -- sleep 0.1
-	run -0 --separate-stderr frbpf_bench "${ALONE[@]}" --tolerance 900% --baseline base --when "$NEVER" -o "$OUT" -- sleep 0.15
+	run -0 --separate-stderr frbpf_bench "${ALONE[@]}" --tolerance 900% --baseline base --when "$NEVER" -o "$OUT" \
+		-- sleep 0.15
 	same "verdict" "$(summary .comparison.verdict)" pass
 	[[ $stderr == *"pass: "* ]]
 	same "failures" "$(xmllint --xpath 'string(//testsuite/@failures)' "$OUT/junit.xml")" 0
@@ -63,7 +64,8 @@ load run_helpers
 	jq '.cpu = "Another CPU"' base >other
 	# if others used the machine, that is reported instead of the different CPU: try again
 	for attempt in 1 2 3; do
-		run -0 --separate-stderr frbpf_bench "${ALONE[@]}" --baseline other --when "$NEVER" -o "$OUT.$attempt" -- sleep 1
+		run -0 --separate-stderr frbpf_bench "${ALONE[@]}" --baseline other --when "$NEVER" -o "$OUT.$attempt" \
+			-- sleep 1
 		same "verdict" "$(summary .comparison.verdict "$OUT.$attempt")" disturbed
 		same "status" "$(summary .exit_status "$OUT.$attempt")" 0
 		[[ $stderr == *"others disturbed"* ]] || break

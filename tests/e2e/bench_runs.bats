@@ -88,9 +88,11 @@ load run_helpers
 
 @test "options of frbpf bench are refused by frbpf run, which names frbpf bench" {
 	local option
-	for option in --repeat=3 --baseline=a --save-baseline=a --against=true --tolerance=5% --others-limit=5% --strict --force; do
+	for option in --repeat=3 --baseline=a --save-baseline=a --against=true --tolerance=5% --others-limit=5% \
+		--strict --force; do
 		run -125 --separate-stderr "$FRBPF" run -o "$OUT" "$option" -- touch ran
-		[[ $stderr == *"${option%%=*} is an option of "'`frbpf bench`'* && ! -e ran && ! -e $OUT ]] || fail "$stderr"
+		[[ $stderr == *"${option%%=*} is an option of "'`frbpf bench`'* && ! -e ran && ! -e $OUT ]] ||
+			fail "$stderr"
 	done
 }
 
@@ -123,7 +125,8 @@ load run_helpers
 }
 
 @test "--against: a signal from the keyboard that ends the other command ends all runs, with its status" {
-	run -130 --separate-stderr frbpf_bench -o "$OUT" --against "bash -c 'echo o >>order; kill -INT \$PPID; sleep 50'" -- \
+	run -130 --separate-stderr frbpf_bench -o "$OUT" \
+		--against "bash -c 'echo o >>order; kill -INT \$PPID; sleep 50'" -- \
 		bash -c 'echo n >>order'
 	same "order" "$(tr -d '\n' <order)" no
 	same "comparison" "$(summary .comparison)" null

@@ -96,15 +96,18 @@ teardown() {
 		syscall(77, 999, 0); # ftruncate
 	EOF
 	[[ $(uname -m) == x86_64 ]] || sed -i 's/syscall(77/syscall(46/' "$BATS_TEST_TMPDIR/calls.pl"
-	strace -o "$BATS_TEST_TMPDIR/strace" -e trace=openat,connect,ftruncate perl "$BATS_TEST_TMPDIR/calls.pl" "$victim" 3>&-
+	strace -o "$BATS_TEST_TMPDIR/strace" -e trace=openat,connect,ftruncate perl "$BATS_TEST_TMPDIR/calls.pl" \
+		"$victim" 3>&-
 	wait_for_incident "$BASE" 1
 	frbpf_stop >/dev/null
-	jq -rs '[.[] | (.triggers + .merged)[]] | sort_by(.time.monotonic_ns)[] | .call' "$BASE"/incidents/*.json >"$BATS_TEST_TMPDIR/calls"
+	jq -rs '[.[] | (.triggers + .merged)[]] | sort_by(.time.monotonic_ns)[] | .call' "$BASE"/incidents/*.json \
+		>"$BATS_TEST_TMPDIR/calls"
 	port=$(sed -n 's/^connect(.*sin_port=htons(\([0-9]*\)).*/\1/p' "$BATS_TEST_TMPDIR/strace")
 	same "calls" "$(<"$BATS_TEST_TMPDIR/calls")" "openat(\"/srv/frbpf no"$'\e'"[31m/x\") = -1 ENOENT
 connect(127.0.0.1:$port) = -1 ECONNREFUSED
 ftruncate(...) = -1 EBADF"
-	grep -qF '"/srv/frbpf no\33[31m/x", O_RDONLY|O_CLOEXEC) = -1 ENOENT' "$BATS_TEST_TMPDIR/strace" || fail "$(cat "$BATS_TEST_TMPDIR/strace")"
+	grep -qF '"/srv/frbpf no\33[31m/x", O_RDONLY|O_CLOEXEC) = -1 ENOENT' "$BATS_TEST_TMPDIR/strace" ||
+		fail "$(cat "$BATS_TEST_TMPDIR/strace")"
 	first=$(incidents "$BASE" | head -n 1)
 	run -0 frbpf show "$first"
 	[[ $output == *$'\n  call       openat("/srv/frbpf no?[31m/x") = -1 ENOENT'$'\n'* ]] || fail "$output"
@@ -175,7 +178,8 @@ hangs_in_flock() {
 	exec 9>&-
 	wait "$locker"
 	frbpf_stop >/dev/null
-	jq -rs '[.[] | (.triggers + .merged)[]] | unique_by(.rule)[] | .call' "$BASE"/incidents/*.json >"$BATS_TEST_TMPDIR/calls"
+	jq -rs '[.[] | (.triggers + .merged)[]] | unique_by(.rule)[] | .call' "$BASE"/incidents/*.json \
+		>"$BATS_TEST_TMPDIR/calls"
 	same "calls" "$(<"$BATS_TEST_TMPDIR/calls")" "flock(<$BATS_TEST_TMPDIR/locked>)
 write(...) = 1
 fsync(<$BATS_TEST_TMPDIR/synced>) = 0"

@@ -29,7 +29,8 @@ teardown() {
 }
 
 without() { # CAPABILITY COMMAND...
-	timeout -k 5 120 setpriv --bounding-set "-$1" --inh-caps "-$1" "$FRBPF" "$2" --base "$BASE" "${@:3}" </dev/null 3>&-
+	timeout -k 5 120 setpriv --bounding-set "-$1" --inh-caps "-$1" "$FRBPF" "$2" --base "$BASE" "${@:3}" \
+		</dev/null 3>&-
 }
 
 # Starts the dynamic loader with a program that only its owner can read, before the recorder starts. The program is then
@@ -93,7 +94,8 @@ of_rule() { # RULE: its manifest
 	same "where it sleeps" "$waits_in" clock_nanosleep
 	[[ $kernel != 0 ]]
 	perf script --show-bpf-events -i "$(dumps sched | head -n 1)" >"$perf_out" 2>/dev/null
-	grep -q 'PERF_RECORD_KSYMBOL addr .* name bpf_prog_.*_takes_events' "$perf_out" || fail "no address of a BPF program"
+	grep -q 'PERF_RECORD_KSYMBOL addr .* name bpf_prog_.*_takes_events' "$perf_out" ||
+		fail "no address of a BPF program"
 	frbpf status --json | jq -e .triggers.realtime >/dev/null || fail "not in real time"
 }
 

@@ -101,8 +101,11 @@ two_rules() {
 	need_tracepoints
 	two_rules
 	run -0 --separate-stderr check --json "$RULES"
-	same "rules of runqlat" "$(json "$output" '.plan.sources[] | select(.name == "runqlat") | .rules | join(",")')" one,two
-	same "sum" "$(json "$output" '.plan.memory | .used_bytes == .ring_bytes + .copy_bytes + .sideband_ring_bytes')" true
+	same "rules of runqlat" \
+		"$(json "$output" '.plan.sources[] | select(.name == "runqlat") | .rules | join(",")')" one,two
+	same "sum" \
+		"$(json "$output" '.plan.memory | .used_bytes == .ring_bytes + .copy_bytes + .sideband_ring_bytes')" \
+		true
 	sed -i 's/20ms/20mss/' "$RULES"
 	run -1 --separate-stderr check --json "$RULES"
 	same "line" "$(json "$output" '.messages[] | select(.level == "error") | .text')" 20mss
@@ -131,7 +134,8 @@ two_rules() {
 	[[ $output == *"2: tp_btf/inet_sock_set_state (2)"* ]] || fail "$output"
 	run -0 --separate-stderr check --json "$RULES"
 	same "in JSON" "$(json "$output" '.plan.rules[] | select(.name == "apart") |
-		[.count.n, .count.per, .cooldown_per, .escalate, .max_dumps.n] | map(tostring) | join(" ")')" "3 peer process 1.5 7"
+		[.count.n, .count.per, .cooldown_per, .escalate, .max_dumps.n] | map(tostring) | join(" ")')" \
+		"3 peer process 1.5 7"
 }
 
 @test "a rule with a duration needs the events of why" {
@@ -175,7 +179,8 @@ two_rules() {
 	live=$(jq -c '.live.rules[] | select(.name == "slow")' "$BATS_TEST_TMPDIR/live")
 	same "matched" "$(json "$live" .matched)" 10
 	same "fired, with its cooldown" "$(json "$live" .fired)" 1
-	between "$(json "$live" .max_value_ns)" 20000000 "$(jq -s 'map(.took_ns) | max' "$BATS_TEST_TMPDIR/calls")" "largest value"
+	between "$(json "$live" .max_value_ns)" 20000000 "$(jq -s 'map(.took_ns) | max' "$BATS_TEST_TMPDIR/calls")" \
+		"largest value"
 	[[ ! -e $BASE ]]
 }
 
@@ -193,7 +198,8 @@ two_rules() {
 		if = comm == "$victim-x"
 	EOF
 	live
-	grep -qE '^rule high: matched 0, would have fired 0; largest seen [0-9.]+ms of 10, threshold 10m' "$BATS_TEST_TMPDIR/live" ||
+	grep -qE '^rule high: matched 0, would have fired 0; largest seen [0-9.]+ms of 10, threshold 10m' \
+		"$BATS_TEST_TMPDIR/live" ||
 		fail "$(cat "$BATS_TEST_TMPDIR/live")"
 	grep -q '^rule nobody: matched 0, would have fired 0; no such event was seen' "$BATS_TEST_TMPDIR/live"
 }
@@ -267,7 +273,8 @@ make_values() {
 	(in_memory_group cat "$BATS_TEST_TMPDIR/file" >/dev/null) &
 	pids+=($!)
 	# shellcheck disable=SC2016 # of that shell
-	unshare -n bash -c 'ip link set lo up; for i in {1..110}; do (: <>/dev/tcp/127.0.0.1/9); done' 2>/dev/null || true
+	unshare -n bash -c 'ip link set lo up; for i in {1..110}; do (: <>/dev/tcp/127.0.0.1/9); done' 2>/dev/null ||
+		true
 	wait "${pids[@]}"
 }
 
@@ -316,9 +323,11 @@ make_values() {
 		[rule-some-share]
 		when = softirq:* > 99% in 10m
 	EOF
-	"$FRBPF" check --json --live 2m "$RULES" </dev/null >"$BATS_TEST_TMPDIR/live" 2>"$BATS_TEST_TMPDIR/live.err" 3>&- &
+	"$FRBPF" check --json --live 2m "$RULES" </dev/null >"$BATS_TEST_TMPDIR/live" 2>"$BATS_TEST_TMPDIR/live.err" \
+		3>&- &
 	pid=$!
-	wait_until 60 grep -qs 'watching for 2m' "$BATS_TEST_TMPDIR/live.err" || fail "$(cat "$BATS_TEST_TMPDIR/live.err")"
+	wait_until 60 grep -qs 'watching for 2m' "$BATS_TEST_TMPDIR/live.err" ||
+		fail "$(cat "$BATS_TEST_TMPDIR/live.err")"
 	make_values
 	kill -TERM "$pid"
 	wait "$pid"
@@ -333,11 +342,13 @@ make_values() {
 	cat /proc/pressure/cpu >/dev/null 2>&1 || skip "no PSI: /proc/pressure"
 	printf '[session-s]\nrun = -e cs --overwrite -a\n' >"$RULES"
 	often psi 'psi:cpu some > 1ms in 2s'
-	"$FRBPF" check --json --live 7s "$RULES" </dev/null >"$BATS_TEST_TMPDIR/live" 2>"$BATS_TEST_TMPDIR/live.err" 3>&- &
+	"$FRBPF" check --json --live 7s "$RULES" </dev/null >"$BATS_TEST_TMPDIR/live" 2>"$BATS_TEST_TMPDIR/live.err" \
+		3>&- &
 	pid=$!
 	chrt -i 0 "$WORKLOADS/burn" --seconds 8 --threads $((2 * $(nproc))) >/dev/null
 	wait "$pid"
-	jq -e '.live.rules[0].fires == "always"' "$BATS_TEST_TMPDIR/live" || fail "$(jq -c .live "$BATS_TEST_TMPDIR/live")"
+	jq -e '.live.rules[0].fires == "always"' "$BATS_TEST_TMPDIR/live" ||
+		fail "$(jq -c .live "$BATS_TEST_TMPDIR/live")"
 }
 
 @test "--live of an unprivileged user fails with a message" {

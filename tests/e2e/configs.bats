@@ -67,7 +67,8 @@ program() { # PROGRAM NAME: sets $program
 
 # Prints a paragraph for each event of the session's dump: a line with the event, then its stack.
 script_of() { # SESSION
-	perf script -i "$BASE/session-$1/perf.data.$name" --ns -F comm,pid,tid,cpu,time,event,trace,ip,sym >"$perf_out" 2>/dev/null
+	perf script -i "$BASE/session-$1/perf.data.$name" --ns -F comm,pid,tid,cpu,time,event,trace,ip,sym \
+		>"$perf_out" 2>/dev/null
 }
 
 # Succeeds if the rings of all CPUs reach back to the beginning of the wait. They may not, on a machine with many more
@@ -83,7 +84,9 @@ waits='(offcpu-time|sched:sched_switch):'
 # stack_of LINE FUNCTION: succeeds if FUNCTION is in the stack of an event whose line matches LINE. No empty line
 # follows an event without a stack.
 stack_of() {
-	awk -v line="$1" -v frame="$2" '/^[^\t]/ { inside = $0 ~ line } /^\t/ && inside && $0 ~ frame { ok = 1 } END { exit !ok }' "$perf_out" ||
+	awk -v line="$1" -v frame="$2" \
+		'/^[^\t]/ { inside = $0 ~ line } /^\t/ && inside && $0 ~ frame { ok = 1 } END { exit !ok }' \
+		"$perf_out" ||
 		fail "no $2 in the stack of $1: $(awk -v RS= -v line="$1" '$0 ~ line' "$perf_out" | head -n 60)"
 }
 
@@ -94,7 +97,8 @@ stack_of() {
 		run -0 --separate-stderr frbpf check --json "@$name"
 		bytes=$(jq -re '.plan.memory.used_bytes' <<<"$output")
 		# 5 % of 4 GB, with four CPUs
-		between $((bytes * 4 / $(jq -re '.plan.memory.cpus' <<<"$output"))) 1 $((4096 * 1048576 / 20)) "memory of @$name with four CPUs"
+		between $((bytes * 4 / $(jq -re '.plan.memory.cpus' <<<"$output"))) 1 $((4096 * 1048576 / 20)) \
+			"memory of @$name with four CPUs"
 	done
 }
 
@@ -102,7 +106,8 @@ stack_of() {
 	# shellcheck disable=SC2046 # one word a file
 	run -0 --separate-stderr frbpf check --json $(shipped | sed 's/^/@/')
 	same "what check says about all together" "$stderr" ""
-	same "sessions of evidence" "$(jq '[.plan.sessions[] | select(.name | startswith("evidence"))] | length' <<<"$output")" 1
+	same "sessions of evidence" \
+		"$(jq '[.plan.sessions[] | select(.name | startswith("evidence"))] | length' <<<"$output")" 1
 }
 
 @test "check of each of them needs no root, and lists what it left out" {
@@ -119,7 +124,8 @@ stack_of() {
 	line=$(grep -n '^when *= psi:' "$root/configs/memory.conf" | cut -d: -f1)
 	for command in check load; do
 		# shellcheck disable=SC2016 # of the inner shell
-		run -1 --separate-stderr timeout 30 unshare -m sh -c 'mount -t tmpfs none /proc/pressure && exec "$@"' - \
+		run -1 --separate-stderr timeout 30 unshare -m sh -c \
+			'mount -t tmpfs none /proc/pressure && exec "$@"' - \
 			"$FRBPF" "$command" --base "$BASE" @memory 3>&-
 		[[ $stderr == *"/configs/memory.conf:$line:"*" error: "*"no pressure of memory"*"remove this rule"* ]] || fail "$stderr"
 	done
@@ -168,7 +174,8 @@ failing_request() {
 	# the file now ends before the disk does, so reads beyond its end fail
 	truncate -s 4M "$BATS_TEST_TMPDIR/disk.img"
 	wait_until 30 failing_request || fail "no incident of a failing request"
-	events "$BASE/session-evidence/perf.data.$name" block:block_rq_complete | grep -q " R[AS]* () 24576 + 8 .*\[-5\]" ||
+	events "$BASE/session-evidence/perf.data.$name" block:block_rq_complete |
+		grep -q " R[AS]* () 24576 + 8 .*\[-5\]" ||
 		fail "the dump has no request that failed"
 }
 
@@ -203,7 +210,8 @@ need_psi() {
 	# the shipped thresholds would need a stall of the whole machine
 	load_shipped memory 's/reclaim > 200ms/reclaim > 10us/; s/full > 400ms/full > 1us/'
 	# shellcheck disable=SC2016 # of the inner shell
-	in_memory_group bash -c 'while :; do "$1" if="$2" of=/dev/null bs=1M status=none; done' _ "$program" "$BATS_TEST_TMPDIR/file" &
+	in_memory_group bash -c 'while :; do "$1" if="$2" of=/dev/null bs=1M status=none; done' _ "$program" \
+		"$BATS_TEST_TMPDIR/file" &
 	pids+=("$!")
 	wait_for 'any(.triggers[]; .rule == "slow-allocation" and .subject.comm == "frbpf-reader")'
 	script_of reclaim
@@ -222,7 +230,8 @@ need_psi() {
 	script_of life
 	stack_of "^ *frbpf-crash  *$pid/.*frbpf:trigger: rule=crash .*sig=SIGSEGV" "crash_write"
 	stack_of "^ *frbpf-crash  *$pid/.*frbpf:trigger" "crash_outer"
-	grep -q "^ *frbpf-crash  *$pid/.*sched:sched_process_exec: filename=.*/frbpf-crash" "$perf_out" || fail "no start"
+	grep -q "^ *frbpf-crash  *$pid/.*sched:sched_process_exec: filename=.*/frbpf-crash" "$perf_out" ||
+		fail "no start"
 	grep -q "signal:signal_generate: sig=11 .*comm=frbpf-handled" "$perf_out" || fail "no signal of the other"
 	run -1 incident_where '.triggers[0].subject.comm == "frbpf-handled"'
 	# within ten minutes, another crash of the same program is suppressed; a crash of another program is not
@@ -251,7 +260,8 @@ tries_again() {
 	exec 5<&"${LISTENER[0]}"
 	expect_line 5 listening
 	mkfifo "$BATS_TEST_TMPDIR/in" "$BATS_TEST_TMPDIR/out"
-	ip netns exec "$net-a" "$WORKLOADS/tcp_pair" send 10.77.0.2 $port 40 <"$BATS_TEST_TMPDIR/in" >"$BATS_TEST_TMPDIR/out" 3>&- 5<&- &
+	ip netns exec "$net-a" "$WORKLOADS/tcp_pair" send 10.77.0.2 $port 40 <"$BATS_TEST_TMPDIR/in" \
+		>"$BATS_TEST_TMPDIR/out" 3>&- 5<&- &
 	pids+=("$!")
 	exec 4>"$BATS_TEST_TMPDIR/in" 6<"$BATS_TEST_TMPDIR/out"
 	expect_line 6 connected
@@ -265,11 +275,13 @@ tries_again() {
 		grep -q "dport=$port .*daddr=10.77.0.2 .*newstate=TCP_ESTABLISHED" || fail "no connection in the dump"
 	cp "$WORKLOADS/tcp_pair" "$BATS_TEST_TMPDIR/frbpf-connect"
 	# after a second, the program sends a second packet, which is lost, too
-	ip netns exec "$net-a" "$BATS_TEST_TMPDIR/frbpf-connect" send 10.77.0.2 $port </dev/null >/dev/null 3>&- 4>&- 5<&- 6<&- &
+	ip netns exec "$net-a" "$BATS_TEST_TMPDIR/frbpf-connect" send 10.77.0.2 $port </dev/null >/dev/null 3>&- 4>&- \
+		5<&- 6<&- &
 	pids+=("$!")
 	wait_until 10 tries_again || fail "no connection is under way"
 	ip -n "$net-b" link set frbpf1 up
-	wait_for 'any(.triggers[]; .rule == "slow-connect" and .subject.comm == "frbpf-connect" and .value_ns > 1000000000)'
+	wait_for 'any(.triggers[]; .rule == "slow-connect" and .subject.comm == "frbpf-connect" and
+		.value_ns > 1000000000)'
 	has_begin evidence || return 0
 	script_of evidence
 	stack_of "^ *frbpf-connect .*$waits" inet_stream_connect
@@ -283,9 +295,11 @@ tries_again() {
 	printf 'nameserver 10.77.0.2\noptions timeout:1 attempts:2\n' >"$BATS_TEST_TMPDIR/resolv.conf"
 	load_shipped function
 	# shellcheck disable=SC2016 # of the inner shell
-	run ! ip netns exec "$net-a" unshare -m sh -c 'mount --bind "$1" /etc/resolv.conf && exec "$2" ahostsv4 nobody.example.org' \
+	run ! ip netns exec "$net-a" unshare -m sh -c \
+		'mount --bind "$1" /etc/resolv.conf && exec "$2" ahostsv4 nobody.example.org' \
 		- "$BATS_TEST_TMPDIR/resolv.conf" "$program" 3>&-
-	wait_for 'any(.triggers[]; .rule == "slow-lookup" and .subject.comm == "frbpf-lookup" and .value_ns > 1000000000)'
+	wait_for 'any(.triggers[]; .rule == "slow-lookup" and .subject.comm == "frbpf-lookup" and
+		.value_ns > 1000000000)'
 	has_begin evidence || return 0
 	script_of evidence
 	stack_of "^ *frbpf-lookup .*$waits" poll
@@ -294,7 +308,8 @@ tries_again() {
 @test "@interrupts with lower thresholds: handlers, softirqs, and how many" {
 	need_tracepoints irq:irq_handler_entry
 	# lower thresholds, because a test cannot make a driver hang
-	load_shipped interrupts 's/hardirq > 2ms/hardirq > 1ns/; s/softirq:\* > 10ms/softirq:* > 1us/; s/net_rx > 5ms/net_rx > 1ns/
+	load_shipped interrupts \
+		's/hardirq > 2ms/hardirq > 1ns/; s/softirq:\* > 10ms/softirq:* > 1us/; s/net_rx > 5ms/net_rx > 1ns/
 		s/64 in 320us/3 in 100s/'
 	softirqs
 	wait_for 'any(.triggers[]; .rule | . == "slow-softirq" or . == "slow-net-rx")'

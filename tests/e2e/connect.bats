@@ -36,7 +36,8 @@ teardown() {
 	cp "$(type -P bash)" "$BATS_TEST_TMPDIR/frbpf-client"
 	frbpf_load
 	# shellcheck disable=SC2016 # $1 is of that shell
-	run unshare -n sh -c 'ip link set lo up && exec "$1" -c "exec 3<>/dev/tcp/127.0.0.1/9"' - "$BATS_TEST_TMPDIR/frbpf-client"
+	run unshare -n sh -c 'ip link set lo up && exec "$1" -c "exec 3<>/dev/tcp/127.0.0.1/9"' - \
+		"$BATS_TEST_TMPDIR/frbpf-client"
 	[[ $output == *refused* ]] || fail "$output"
 	wait_for_incident "$BASE" 1
 	name=$(incidents "$BASE")
@@ -46,7 +47,8 @@ teardown() {
 		'{"peer":"127.0.0.1","port":9,"family":"inet","result":"failed","error":"ECONNREFUSED"}'
 	same "of a timeout" "$(frbpf status --json | jq '.rules[] | select(.name == "timed-out").matched')" 0
 	perf_quiet script -i "$(dumps sockets)" --ns
-	grep -q 'frbpf:trigger:.*peer=127.0.0.1 port=9 family=inet result=failed error=ECONNREFUSED' "$perf_out" || fail "$(cat "$perf_out")"
+	grep -q 'frbpf:trigger:.*peer=127.0.0.1 port=9 family=inet result=failed error=ECONNREFUSED' "$perf_out" ||
+		fail "$(cat "$perf_out")"
 	grep -q 'dport=9 .*oldstate=TCP_CLOSE newstate=TCP_SYN_SENT' "$perf_out" || fail "$(cat "$perf_out")"
 	frbpf show "$name" >"$BATS_TEST_TMPDIR/shown"
 	grep -q 'peer.*127\.0\.0\.1' "$BATS_TEST_TMPDIR/shown" || fail "$(cat "$BATS_TEST_TMPDIR/shown")"

@@ -56,8 +56,10 @@ perf_shares() { # FILE EVENT [OBJECT]
 	timeout -k 5 200 perf report -i "$1" "${columns[@]}" --no-inline --no-demangle --stdio -g none -t '|' \
 		2>/dev/null </dev/null |
 		awk -v event="$2" -v without="$3" -F '|' '/^# Samples:/ {on = index($0, "\047" event "\047")}
-			on && /^ *[0-9.]+%/ {sub(/^ *\[.\] /, "", $2); sub(/ +$/, "", $2); sub(/%/, "", $1); gsub(/ /, "", $3)
-				if ($2 !~ /@plt$/) sub(/@.*/, "", $2); if ($2 !~ /^0x|^0+$|^@plt$/ && $3 != without) n[$2] += $1}
+			on && /^ *[0-9.]+%/ {
+				sub(/^ *\[.\] /, "", $2); sub(/ +$/, "", $2); sub(/%/, "", $1); gsub(/ /, "", $3)
+				if ($2 !~ /@plt$/) sub(/@.*/, "", $2)
+				if ($2 !~ /^0x|^0+$|^@plt$/ && $3 != without) n[$2] += $1}
 			END {for (s in n) print s, n[s]}' | sort
 }
 
@@ -102,7 +104,8 @@ switched_out() { # PID
 	changes a.data b.data "$(row mix_heavy self_noise) == false" >/dev/null
 	# mix_heavy takes the time of mix_light, so the share of their caller changes less
 	changes a.data b.data "($(row mix_round total_percent.change) // 0) | fabs < 10" >/dev/null
-	changes a.data b.data '.sessions[0].events[0].functions[0:2] | map(.symbol) | sort == ["mix_heavy", "mix_light"]'
+	changes a.data b.data \
+		'.sessions[0].events[0].functions[0:2] | map(.symbol) | sort == ["mix_heavy", "mix_light"]'
 	# the comparison in the other direction has the opposite sign
 	changes b.data a.data "$(row mix_heavy self_percent.change) < -25" >/dev/null
 }
@@ -175,16 +178,19 @@ switched_out() { # PID
 @test "shares agree with perf report: user stacks are unwound, even without frame pointers" {
 	need_recording
 	# shellcheck disable=SC2016 # of the inner shell
-	perf_record a.data -e cpu-clock -F 1999 --call-graph dwarf -- sh -c 'ls -lR /usr/include | sort >/dev/null; "$0"' "$WORKLOADS/mix"
+	perf_record a.data -e cpu-clock -F 1999 --call-graph dwarf -- \
+		sh -c 'ls -lR /usr/include | sort >/dev/null; "$0"' "$WORKLOADS/mix"
 	assert_same_shares a.data cpu-clock
 	# Some of perf's stacks end early: in one run all samples have __libc_start_main at the bottom, in the next only
 	# a third. On a slow machine there are 400 samples, and one or two of them may differ.
 	which=total
 	perf_shares a.data cpu-clock >perf.shares
 	all_shares a.data cpu-clock >our.shares
-	bad=$(join -a 1 -e 0 -o 0,1.2,2.2 perf.shares our.shares | awk '$2 - $3 > 0.6 {print $1 ": perf " $2 ", frbpf " $3}')
+	bad=$(join -a 1 -e 0 -o 0,1.2,2.2 perf.shares our.shares |
+		awk '$2 - $3 > 0.6 {print $1 ": perf " $2 ", frbpf " $3}')
 	[[ ! $bad ]] || fail "$bad"
-	awk '$1 == "__libc_start_main" {all = $2} $1 == "mix_round" {mix = $2} END {exit !(all > 90 && mix > 10)}' our.shares ||
+	awk '$1 == "__libc_start_main" {all = $2} $1 == "mix_round" {mix = $2} END {exit !(all > 90 && mix > 10)}' \
+		our.shares ||
 		fail "$(sort -k 2nr our.shares | head -n 20)"
 }
 
@@ -243,7 +249,8 @@ switched_out() { # PID
 	mv "$BASE"/session-evidence/perf.data.* b.data
 	run -0 perf evlist -v -i b.data
 	grep '^sched:sched_switch:' <<<"$output" | grep -v CALLCHAIN || fail "switches have stacks: $output"
-	changes a.data b.data '.sessions[0].offcpu.stacks | any(.comm == "mix" and .state == "S" and .ms_per_second.b > 0 and
+	changes a.data b.data \
+		'.sessions[0].offcpu.stacks | any(.comm == "mix" and .state == "S" and .ms_per_second.b > 0 and
 		([.frames[].symbol] | (index("mix_waits") and index("hrtimer_nanosleep"))))'
 }
 
@@ -267,7 +274,8 @@ switched_out() { # PID
 	changes before after '[.sessions[0].events[].event] | index("cpu-clock") != null'
 	# each share depends on what else runs, but the ratio of two shares does not
 	# shellcheck disable=SC2016 # variables of jq
-	changes before after '[.sessions[] | select(.session == "cpu").events[] | select(.event == "cpu-clock").functions[]] |
+	changes before after \
+		'[.sessions[] | select(.session == "cpu").events[] | select(.event == "cpu-clock").functions[]] |
 		([.[] | select(.symbol == "mix_heavy")][0].self_percent) as $heavy |
 		([.[] | select(.symbol == "mix_light")][0].self_percent) as $light |
 		$heavy.b * $light.a > 2 * $heavy.a * $light.b'

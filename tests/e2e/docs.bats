@@ -32,12 +32,14 @@ part_of() { # COMMAND PAGE
 # describes them once.
 options_of() { # COMMAND
 	"$FRBPF" "$1" --help | sed -n 's/^  \(    \)\{0,1\}-/-/p' | sed 's/   *.*//' |
-		grep -oE '(^|[ ,])-(-[a-z-]+|[a-z]\b)' | sed 's/^[ ,]*-//' | sort -u | grep -vxE -e '-(base|config|help)|h'
+		grep -oE '(^|[ ,])-(-[a-z-]+|[a-z]\b)' | sed 's/^[ ,]*-//' | sort -u |
+		grep -vxE -e '-(base|config|help)|h'
 }
 
 # Prints the options of all list items of PAGE, in the same form.
 options_in() { # PAGE
-	grep '^\.It ' "$1" | grep -oE '\bFl [A-Za-z-]+' | sed 's/^Fl //' | sort -u | grep -vxE -e '-(base|config|help)|h'
+	grep '^\.It ' "$1" | grep -oE '\bFl [A-Za-z-]+' | sed 's/^Fl //' | sort -u |
+		grep -vxE -e '-(base|config|help)|h'
 }
 
 # Prints the names on standard input that are nowhere in PAGE.
@@ -67,10 +69,12 @@ missing_words() { # PAGE
 }
 
 @test "the page on rules files has every key of a section" {
-	printf '[daemon]\n0\n0zqxj = 1\nzqxj = 1\n[session-a]\nrun = -a\nzqxj = 1\n[rule-a]\nwhen = runqlat > 1s\nzqxj = 1\n' |
+	printf '%s\n' '[daemon]' 0 '0zqxj = 1' 'zqxj = 1' '[session-a]' 'run = -a' 'zqxj = 1' '[rule-a]' \
+		'when = runqlat > 1s' 'zqxj = 1' |
 		sed '/^0/d' >"$RULES"
 	run -1 --separate-stderr "$FRBPF" check "$RULES"
-	sed -n "s/.*unknown key 'zqxj' in .*: use one of //p" <<<"$stderr" | tr ' ' '\n' | sort -u >"$BATS_TEST_TMPDIR/keys"
+	sed -n "s/.*unknown key 'zqxj' in .*: use one of //p" <<<"$stderr" | tr ' ' '\n' |
+		sort -u >"$BATS_TEST_TMPDIR/keys"
 	grep -qx base "$BATS_TEST_TMPDIR/keys"
 	grep -qx run "$BATS_TEST_TMPDIR/keys"
 	grep -qx when "$BATS_TEST_TMPDIR/keys"
@@ -81,7 +85,8 @@ missing_words() { # PAGE
 @test "the page on rules files has every source, and every field of if for it" {
 	local source
 	"$FRBPF" events --json 2>/dev/null |
-		jq -r '.events[] | select(.in == "when" and (.name | contains(":") | not)) | .name' >"$BATS_TEST_TMPDIR/sources"
+		jq -r '.events[] | select(.in == "when" and (.name | contains(":") | not)) | .name' \
+		>"$BATS_TEST_TMPDIR/sources"
 	grep -qx runqlat "$BATS_TEST_TMPDIR/sources"
 	[[ ! $(missing_words docs/frbpf-rules.5 <"$BATS_TEST_TMPDIR/sources") ]] ||
 		fail "missing: $(missing_words docs/frbpf-rules.5 <"$BATS_TEST_TMPDIR/sources")"
@@ -240,7 +245,8 @@ complete_words() { # WORDS...: what is offered for the last one
 	# shellcheck source=configs/completion.bash
 	source configs/completion.bash
 	for name in load check test; do
-		same "what $name offers" "$(complete_words frbpf $name @)" "$(basename -s .conf configs/*.conf | sed 's/^/@/' | sort)"
+		same "what $name offers" "$(complete_words frbpf $name @)" \
+			"$(basename -s .conf configs/*.conf | sed 's/^/@/' | sort)"
 	done
 	[[ $(complete_words frbpf load @l) == @latency ]]
 	for name in $(complete_words frbpf load @ | grep -vx @quickstart); do

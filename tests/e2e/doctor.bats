@@ -23,7 +23,8 @@ level_of() { # PART
 
 # Prints the names of the sources that were attached, one a line.
 attached() {
-	jq -r '.findings[] | select(.part == "rules") | .text' "$BATS_TEST_TMPDIR/found" | sed 's/^attached: //; s/, /\n/g'
+	jq -r '.findings[] | select(.part == "rules") | .text' "$BATS_TEST_TMPDIR/found" |
+		sed 's/^attached: //; s/, /\n/g'
 }
 
 @test "as root: doctor finds what works, and nothing else" {
@@ -39,7 +40,8 @@ attached() {
 	[[ $(level_of 'perf events') == "$([[ -e /sys/bus/event_source/devices/cpu ]] && echo ok || echo less)" ]]
 	[[ $(level_of 'real time') == "$(chrt -f 1 true 2>/dev/null && echo ok || echo less)" ]]
 	# where securityfs is not mounted, this cannot be compared
-	[[ ! -r /sys/kernel/security/lsm || $(level_of confinement) == "$(grep -q landlock /sys/kernel/security/lsm && echo ok || echo less)" ]]
+	[[ ! -r /sys/kernel/security/lsm ||
+		$(level_of confinement) == "$(grep -q landlock /sys/kernel/security/lsm && echo ok || echo less)" ]]
 	# each source of rules is reported as attached or as failed
 	local source
 	for source in $(frbpf events --json | jq -r '.events[] | select(.kind == "source") | .name'); do
@@ -48,7 +50,8 @@ attached() {
 	done
 	# the text output has the same findings
 	frbpf doctor >"$BATS_TEST_TMPDIR/words" || ((status != 0))
-	[[ $(grep -cE '^(ok|less|no) +[a-z]' "$BATS_TEST_TMPDIR/words") == "$(jq '.findings | length' "$BATS_TEST_TMPDIR/found")" ]]
+	[[ $(grep -cE '^(ok|less|no) +[a-z]' "$BATS_TEST_TMPDIR/words") == \
+		"$(jq '.findings | length' "$BATS_TEST_TMPDIR/found")" ]]
 }
 
 @test "without a capability: doctor says what fails, and the command that helps" {

@@ -196,7 +196,8 @@ build_id() { # FILE
 	let_burn "$job"
 	dump "$job"
 	(($(count doomed "$job" '.*' "$BATS_TEST_TMPDIR/doomed") >= 20)) || fail "$(sort "$samples" | uniq -c)"
-	build_ids "$path" | grep -q "^$(build_id "$IMAGES/alpha") $BATS_TEST_TMPDIR/doomed" || fail "$(build_ids "$path")"
+	build_ids "$path" | grep -q "^$(build_id "$IMAGES/alpha") $BATS_TEST_TMPDIR/doomed" ||
+		fail "$(build_ids "$path")"
 	perf buildid-cache -a "$IMAGES/alpha"
 	names_of "$path" --pid "$job"
 	seen doomed "$job" burn_alpha
@@ -232,14 +233,16 @@ build_id() { # FILE
 	line=$(workload rename_storm 200)
 	pid=$(json "$line" .pid)
 	dump "$pid"
-	(($(count 'early-[0-9]+' "$pid" burn_early) >= 200)) || fail "$(sort "$samples" | uniq -c | sort -rn | head -20)"
+	(($(count 'early-[0-9]+' "$pid" burn_early) >= 200)) ||
+		fail "$(sort "$samples" | uniq -c | sort -rn | head -20)"
 	(($(count 'late-[0-9]+' "$pid" burn_late) >= 200))
 	same "late ones in burn_early" "$(count 'late-.*' "$pid" burn_early)" 0
 	same "early ones in burn_late" "$(count 'early-.*' "$pid" burn_late)" 0
 	same "others in them" "$(count '[^el].*' "$pid" 'burn_early|burn_late')" 0
 	# each thread id has one name, and nearly all threads have samples
 	(($(awk -F '\t' '$4 == "burn_late" {print $1, $3}' "$samples" | sort -u | wc -l) >= 190))
-	same "names of a thread" "$(awk -F '\t' '$4 == "burn_late" {print $1, $3}' "$samples" | sort -u | awk '{print $2}' |
+	same "names of a thread" \
+		"$(awk -F '\t' '$4 == "burn_late" {print $1, $3}' "$samples" | sort -u | awk '{print $2}' |
 		uniq -d | wc -l)" 0
 	all_known "$pid"
 }
@@ -269,12 +272,14 @@ build_id() { # FILE
 		frbpf_stop
 		cp "$samples" "$BATS_TEST_TMPDIR/inside"
 	}
-	export -f record_inside record dump check names_of image frbpf frbpf_load frbpf_stop fail wait_until no_daemon daemons_of
+	export -f record_inside record dump check names_of image frbpf frbpf_load frbpf_stop fail wait_until no_daemon \
+		daemons_of
 	export BASE RULES FRBPF IMAGES PERFDATA_CHECK
 	run -0 timeout -k 5 "${FRBPF_LIMIT:-240}" unshare --fork --pid --mount-proc bash -euc record_inside 3>&-
 	samples=$BATS_TEST_TMPDIR/inside
 	for name in alpha beta; do
-		pid=$(sed -nE 's/.*"pid":([0-9]+).*/\1/p' <<<"$output" | sed -n "$([[ $name == alpha ]] && echo 1 || echo 2)p")
+		pid=$(sed -nE 's/.*"pid":([0-9]+).*/\1/p' <<<"$output" |
+			sed -n "$([[ $name == alpha ]] && echo 1 || echo 2)p")
 		((pid < 2000)) || fail "pid $pid is not of the namespace"
 		seen "$name" "$pid" "burn_$name"
 		all_known "$pid"
@@ -323,7 +328,8 @@ build_id() { # FILE
 	dump "$pid"
 	seen bpf_burn "$pid" "bpf_prog_$(json "$line" .tag)_bpf_burner"
 	perf report --header-only -I -i "$path" 2>/dev/null >"$perf_out"
-	grep -q "bpf_prog_info $(json "$line" .id): bpf_prog_$(json "$line" .tag)_bpf_burner " "$perf_out" || fail "$(grep -i bpf "$perf_out")"
+	grep -q "bpf_prog_info $(json "$line" .id): bpf_prog_$(json "$line" .tag)_bpf_burner " "$perf_out" ||
+		fail "$(grep -i bpf "$perf_out")"
 	all_known "$pid"
 }
 
@@ -338,8 +344,10 @@ has_dispatcher() {
 	dump
 	address=$(awk '$3 == "bpf_dispatcher_xdp" && $4 == "[bpf]" {print $1}' /proc/kallsyms)
 	# samples may miss these few instructions, but the dump has their symbol in any case
-	perf script -i "$path" --show-bpf-events 2>/dev/null | grep -i "KSYMBOL addr $address.* bpf_dispatcher_xdp" >"$perf_out" ||
-		fail "no symbol at $address: $(perf script -i "$path" --show-bpf-events 2>/dev/null | grep KSYMBOL | head)"
+	perf script -i "$path" --show-bpf-events 2>/dev/null |
+		grep -i "KSYMBOL addr $address.* bpf_dispatcher_xdp" >"$perf_out" ||
+		fail "no symbol at $address: $(perf script -i "$path" --show-bpf-events 2>/dev/null |
+			grep KSYMBOL | head)"
 	all_known "$job"
 }
 
@@ -521,7 +529,8 @@ needs_back() { # SECONDS
 	line=$(image alpha 0.3)
 	dump
 	build_ids "$path" >"$BATS_TEST_TMPDIR/ids"
-	grep -q "^$(build_id "$IMAGES/alpha") $IMAGES/alpha$" "$BATS_TEST_TMPDIR/ids" || fail "$(cat "$BATS_TEST_TMPDIR/ids")"
+	grep -q "^$(build_id "$IMAGES/alpha") $IMAGES/alpha$" "$BATS_TEST_TMPDIR/ids" ||
+		fail "$(cat "$BATS_TEST_TMPDIR/ids")"
 	grep -q '\[kernel.kallsyms\]' "$BATS_TEST_TMPDIR/ids"
 	while read -r _ object; do
 		[[ $object == '['* ]] || grep -qF "$object" "$samples" || fail "$object was not hit"
@@ -565,7 +574,8 @@ sleeps_as() { # COMM PID
 	check "$path"
 	perf script -i "$path" --show-cgroup-events 2>/dev/null >"$perf_out"
 	while read -r id dir; do
-		grep -q "PERF_RECORD_CGROUP cgroup: $id ${dir#"$root2"}$" "$perf_out" || fail "no $id $dir in $(grep CGROUP "$perf_out")"
+		grep -q "PERF_RECORD_CGROUP cgroup: $id ${dir#"$root2"}$" "$perf_out" ||
+			fail "no $id $dir in $(grep CGROUP "$perf_out")"
 	done <<<"$ids"
 }
 
@@ -626,7 +636,8 @@ record_offset() { # TYPE [N]
 	broken "a record of no length" $((comm + 6)) '\x00\x00'
 	broken "a record of an odd length" $((comm + 6)) '\x29'
 	broken "a comm without an end" $((comm + 16)) "$(printf 'A%.0s' {1..64})"
-	broken "a record before the one before it" $((comm + $(u16 $((comm + 6))) - 24)) '\x01\x00\x00\x00\x00\x00\x00\x00'
+	broken "a record before the one before it" $((comm + $(u16 $((comm + 6))) - 24)) \
+		'\x01\x00\x00\x00\x00\x00\x00\x00'
 	broken "a record without a time" $((comm + $(u16 $((comm + 6))) - 24)) '\x00\x00\x00\x00\x00\x00\x00\x00'
 	broken "an id that no event has" $((sample + 8)) '\xff\xff\xff'
 	broken "a sample of an unnamed process" $((sample + 24)) '\xee\xee\x7f\x00'

@@ -48,7 +48,8 @@ need_their_name() {
 		print(out.decode())
 	EOF
 	chmod 644 "$open_dir"/*.py
-	run -0 timeout 60 python3 "$open_dir/terminal.py" sh -c '"$@"; echo "who types?"; read -r line; echo "got: $line"' - \
+	run -0 timeout 60 python3 "$open_dir/terminal.py" \
+		sh -c '"$@"; echo "who types?"; read -r line; echo "got: $line"' - \
 		"$FRBPF" run "--user=$their_name" --when 'runqlat > 1h' -o "$OUT" -- python3 "$open_dir/type.py" 3>&-
 	[[ $output == *'got: typed by root'* && $output != *'got: typed by the command'* ]] || fail "$output"
 	[[ $output == *'Operation not permitted'* ]]
@@ -56,8 +57,10 @@ need_their_name() {
 
 @test "run --user: the command has no open file, capability or group of root's" {
 	need_their_name
-	run -0 --separate-stderr setpriv --inh-caps +net_raw "$FRBPF" run "--user=$their_name" --when 'runqlat > 1h' -o "$OUT" -- \
-		sh -c 'grep -E "^(Cap(Inh|Prm|Eff|Amb)|Groups)" /proc/self/status; ls -l /proc/self/fd' 7<"$secret/out/file" 3>&-
+	run -0 --separate-stderr setpriv --inh-caps +net_raw "$FRBPF" run "--user=$their_name" --when 'runqlat > 1h' \
+		-o "$OUT" -- \
+		sh -c 'grep -E "^(Cap(Inh|Prm|Eff|Amb)|Groups)" /proc/self/status; ls -l /proc/self/fd' \
+		7<"$secret/out/file" 3>&-
 	same "capabilities" "$(sed -n 's/^Cap...:\t//p' <<<"$output" | sort -u)" 0000000000000000
 	same "groups" "$(sed -n 's/^Groups:[[:space:]]*//p' <<<"$output" | xargs)" "$(id -G "$their_name")"
 	[[ $output != *"$secret"* ]] || fail "$output"
@@ -94,13 +97,15 @@ need_their_name() {
 	run -125 frbpf_run --when 'runqlat > 1h' -o "$theirs/directory/new/out" -- true
 	[[ $output == *'it goes through a link of another user'* ]] || fail "$output"
 	run -125 frbpf_run --when 'runqlat > 1h' -o "$theirs/link" -- true
-	run -125 frbpf_bench "${ALONE[@]}" --repeat 5 --when "$NEVER" --save-baseline "$theirs/directory/b" -o "$OUT.b" -- true
+	run -125 frbpf_bench "${ALONE[@]}" --repeat 5 --when "$NEVER" --save-baseline "$theirs/directory/b" \
+		-o "$OUT.b" -- true
 	[[ $output == *'it goes through a link of another user'* ]] || fail "$output"
 	run -0 frbpf_run -o "$OUT" -- true
 	dump=$(find "$OUT" -name 'perf.data.*' | head -n 1)
 	for out in directory/all link file; do
 		run -1 "$FRBPF" merge -o "$theirs/$out" "$dump"
-		[[ $output == *'it goes through a link of another user'* || $output == *'it exists already'* ]] || fail "$output"
+		[[ $output == *'it goes through a link of another user'* || $output == *'it exists already'* ]] ||
+			fail "$output"
 	done
 	run -1 "$FRBPF" merge -f -o "$theirs/link" "$dump"
 	[[ $output == *'not a regular file'* ]] || fail "$output"
@@ -150,7 +155,8 @@ need_their_name() {
 	[[ ! $mount ]] || mkdir "$cgroup"
 	(
 		[[ ! $mount ]] || echo "$BASHPID" >"$cgroup/cgroup.procs"
-		as_them sh -c 'cd "$1" && mkdir low up work all && cp ../hung_files "low/$2" && cp ../user_func low/other &&
+		as_them sh -c \
+			'cd "$1" && mkdir low up work all && cp ../hung_files "low/$2" && cp ../user_func low/other &&
 			exec unshare -Urmpf sh -c "mount -t overlay -o lowerdir=low,upperdir=up,workdir=work none all &&
 				all/$2 --program <../say | { head -c 1 && mv all/other all/$2; echo done >moved; cat; }"
 		' - "$theirs" "$long" >/dev/null
@@ -180,7 +186,8 @@ need_their_name() {
 	done
 	install -D "$WORKLOADS/hung_files" "$theirs/jail/bin/true"
 	load_rule_on_bad_close
-	as_them sh -c 'exec unshare -Ur chroot "$1/jail" /bin/true --program <"$2"' - "$theirs" "$open_dir/say" >"$BATS_TEST_TMPDIR/began" &
+	as_them sh -c 'exec unshare -Ur chroot "$1/jail" /bin/true --program <"$2"' - "$theirs" "$open_dir/say" \
+		>"$BATS_TEST_TMPDIR/began" &
 	exec 7>"$open_dir/say"
 	wait_until 20 test -s "$BATS_TEST_TMPDIR/began"
 	echo >&7
@@ -270,7 +277,8 @@ read_behind_filter() { # TRACE
 	while read -ra command; do
 		# LeakSanitizer does not work in a traced process
 		ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 \
-			strace -f -qq -o "$trace" -e trace=seccomp,openat,clone,?clone3,?fork,?vfork "$FRBPF" "${command[@]}" --base "$BASE" 3>&- || true
+			strace -f -qq -o "$trace" -e trace=seccomp,openat,clone,?clone3,?fork,?vfork "$FRBPF" \
+			"${command[@]}" --base "$BASE" 3>&- || true
 		read_behind_filter "$trace"
 	done <<-EOF
 		diff $dump $dump
@@ -279,8 +287,10 @@ read_behind_filter() { # TRACE
 	EOF
 	[[ -s $OUT ]]
 	rm "$OUT"
-	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 strace -f -qq -o "$trace" -e trace=seccomp,openat,clone,?clone3,?fork,?vfork "$FRBPF" run \
-		--when 'syscall:clock_nanosleep > 100ms' --exit-code 3 -o "$OUT" -- sleep 0.2 3>&- && status=0 || status=$?
+	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 strace -f -qq -o "$trace" \
+		-e trace=seccomp,openat,clone,?clone3,?fork,?vfork "$FRBPF" run \
+		--when 'syscall:clock_nanosleep > 100ms' --exit-code 3 -o "$OUT" -- sleep 0.2 3>&- && status=0 ||
+		status=$?
 	same "exit status" "$status" 3
 	read_behind_filter "$trace"
 	[[ $(summary '.incidents[0].why') != null && $(summary .unread) == null ]] || fail "$(summary .)"
@@ -337,7 +347,8 @@ grow() { # DUMP TO SIZE
 		fail "$(cat "$trace")"
 	grep -q 'bind([0-9]*, {sa_family=AF_UNIX, sun_path="[^@].*= 0' "$trace" || fail "no socket: $(cat "$trace")"
 	grep -q 'fchown' "$trace" || fail "nothing was given away: $(cat "$trace")"
-	run -1 grep -E ' (l?chown|chmod|fchmodat2?|fchownat)\(' <(grep -vE 'fchownat\([0-9]+, "",.*AT_EMPTY_PATH' "$trace")
+	run -1 grep -E ' (l?chown|chmod|fchmodat2?|fchownat)\(' \
+		<(grep -vE 'fchownat\([0-9]+, "",.*AT_EMPTY_PATH' "$trace")
 }
 
 @test "run --user receives messages of its command, also by frbpf trigger" {

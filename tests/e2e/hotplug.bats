@@ -58,7 +58,8 @@ check_recorded() {
 	between "$(json "$of_cpu" .absent_ns)" 1 60000000000 "absent"
 	same "incomplete" "$(json "$of_cpu" .incomplete)" true
 	file=$(manifest "$name" files)
-	events "$file" sched:sched_process_exec | awk -F '\t' -v cpu="$cpu" '$1 == "frbpf-hot" && $4 == cpu' | grep -q . ||
+	events "$file" sched:sched_process_exec | awk -F '\t' -v cpu="$cpu" '$1 == "frbpf-hot" && $4 == cpu' |
+		grep -q . ||
 		fail "the program that ran on CPU $cpu is not in the dump"
 	perf_quiet script -i "$file"
 }
@@ -85,7 +86,8 @@ hide_uevents() {
 	holder=$!
 	mine=$(readlink /proc/self/ns/net)
 	wait_until 5 not_in "$mine" || skip "no user namespaces"
-	printf '#!/bin/sh\nexec nsenter --net=/proc/%d/ns/net "%s" "$@"\n' "$holder" "$FRBPF" >"$BATS_TEST_TMPDIR/hidden"
+	printf '#!/bin/sh\nexec nsenter --net=/proc/%d/ns/net "%s" "$@"\n' "$holder" "$FRBPF" \
+		>"$BATS_TEST_TMPDIR/hidden"
 	chmod +x "$BATS_TEST_TMPDIR/hidden"
 	FRBPF=$BATS_TEST_TMPDIR/hidden
 }
@@ -178,7 +180,8 @@ ran_there() { # JQ of a file
 	run -0 frbpf why -v -i "$dump" --tid "$holder"
 	grep -q "waited for CPU .*; it had to leave CPU $cpu, which went offline" <<<"$output" || fail "$output"
 	! grep -qE "throttled|while CPU $cpu was idle.*it had to leave" <<<"$output" || fail "$output"
-	frbpf why --json -i "$dump" --tid "$holder" | jq -e --argjson cpu "$cpu" '[.. | objects | select(.left_cpu == $cpu)] | length > 0'
+	frbpf why --json -i "$dump" --tid "$holder" |
+		jq -e --argjson cpu "$cpu" '[.. | objects | select(.left_cpu == $cpu)] | length > 0'
 	# the kernel's own event says the same
 	events "$dump" cpuhp:cpuhp_enter | grep -q . || fail "no event of the CPU"
 }

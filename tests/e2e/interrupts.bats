@@ -21,7 +21,8 @@ teardown() {
 
 # Sends packets that nobody receives. Each one raises a softirq on the loopback device.
 send_packets() {
-	"$BATS_TEST_TMPDIR/frbpf-net" -c 'for i in {1..20}; do echo x >/dev/udp/127.0.0.1/9; done' 2>/dev/null 3>&- || true
+	"$BATS_TEST_TMPDIR/frbpf-net" -c 'for i in {1..20}; do echo x >/dev/udp/127.0.0.1/9; done' 2>/dev/null 3>&- ||
+		true
 }
 
 # A busy ksoftirqd may process the packets instead: then try again.
@@ -63,7 +64,8 @@ packets_fire() {
 # A kernel that miscounts how deep perf is nested in interrupts drops these events for every perf user: ask perf itself.
 perf_sees_interrupts() {
 	perf record --no-bpf-event -q -a -e irq:irq_handler_entry -o "$BATS_TEST_TMPDIR/irq.data" -- \
-		dd if=/dev/zero of="$BATS_TEST_TMPDIR/file" bs=4k count=50 oflag=direct status=none >/dev/null 2>&1 3>&- || true
+		dd if=/dev/zero of="$BATS_TEST_TMPDIR/file" bs=4k count=50 oflag=direct status=none >/dev/null 2>&1 \
+		3>&- || true
 	perf script -i "$BATS_TEST_TMPDIR/irq.data" 2>/dev/null | grep -q irq_handler_entry
 }
 
@@ -113,7 +115,8 @@ perf_sees_interrupts() {
 # Sets $irqs to the interrupts in a dump that were recorded singly, such as "36 virtio1-req.0".
 has_irqs() {
 	dd if=/dev/zero of="$BATS_TEST_TMPDIR/file" bs=256k count=50 oflag=direct status=none || true
-	irqs=$(events "$(frbpf dump)" frbpf:interrupt | sed -nE 's/.*\tirq=([0-9]+)( name=(.*))? ns=[0-9]+ times=1$/\1 \3/p' | sort -u)
+	irqs=$(events "$(frbpf dump)" frbpf:interrupt |
+		sed -nE 's/.*\tirq=([0-9]+)( name=(.*))? ns=[0-9]+ times=1$/\1 \3/p' | sort -u)
 	[[ $irqs ]]
 }
 
@@ -125,7 +128,8 @@ has_irqs() {
 	wait_until 20 has_irqs || skip "no interrupt takes 10 microseconds here"
 	while read -r irq handler; do
 		[[ $handler ]] || fail "IRQ $irq has no name: $irqs"
-		grep -E "^ *$irq:" /proc/interrupts | grep -qF " $handler" || fail "$irq $handler: $(grep -E "^ *$irq:" /proc/interrupts)"
+		grep -E "^ *$irq:" /proc/interrupts | grep -qF " $handler" ||
+			fail "$irq $handler: $(grep -E "^ *$irq:" /proc/interrupts)"
 	done <<<"$irqs"
 	run -0 events "$(frbpf dump)" frbpf:interrupt
 	[[ $output != *softirq=+([0-9])" name="* ]] || fail "a softirq has a name: $output"

@@ -163,7 +163,8 @@ kill_daemon() {
 	name=$(incidents "$BASE")
 	same "incidents" "$(wc -l <<<"$name")" 1
 	run -0 frbpf ls
-	[[ $output == *"$name  spike: "*" (also second)"* || $output == *"$name  second: "*" (also spike)"* ]] || fail "ls: $output"
+	[[ $output == *"$name  spike: "*" (also second)"* || $output == *"$name  second: "*" (also spike)"* ]] ||
+		fail "ls: $output"
 	for rule in spike second; do
 		run -0 frbpf show "$rule:last"
 		[[ $output == *"incident $name"* ]] || fail "show $rule:last: $output"

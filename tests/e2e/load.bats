@@ -76,7 +76,8 @@ daemon_answers() {
 	# with --base, FRBPF_BASE does not matter
 	export FRBPF_BASE=$BASE-nowhere
 	run -0 --separate-stderr frbpf_load
-	[[ $stderr == *"\`frbpf status --base $BASE\` shows it, \`frbpf stop --base $BASE\` ends it"* ]] || fail "$stderr"
+	[[ $stderr == *"\`frbpf status --base $BASE\` shows it, \`frbpf stop --base $BASE\` ends it"* ]] ||
+		fail "$stderr"
 }
 
 @test "ping and signal of a session that does not exist fail with one line" {
@@ -92,13 +93,15 @@ daemon_answers() {
 
 @test "errors in the command line: one prefix, and the command that was meant" {
 	run -1 --separate-stderr "$FRBPF" stat
-	same "a beginning" "$stderr" "frbpf: error: unknown command 'stat' (did you mean 'status'?); frbpf --help lists them"
+	same "a beginning" "$stderr" \
+		"frbpf: error: unknown command 'stat' (did you mean 'status'?); frbpf --help lists them"
 	run -1 --separate-stderr "$FRBPF" shwo
 	[[ $stderr == "frbpf: error: unknown command 'shwo' (did you mean 'show'?)"* ]] || fail "$stderr"
 	run -1 --separate-stderr "$FRBPF" stop now
 	same "the first line" "${stderr_lines[0]}" "frbpf: error: stop: takes no operands"
 	run -1 --separate-stderr "$FRBPF" start rules.conf
-	same "start, for load" "${stderr_lines[0]}" "frbpf: error: start: takes no rules file: use \`frbpf load FILE\` or --config FILE"
+	same "start, for load" "${stderr_lines[0]}" \
+		"frbpf: error: start: takes no rules file: use \`frbpf load FILE\` or --config FILE"
 	run -1 --separate-stderr "$FRBPF" check @latnecy
 	same "a rules file" "$stderr" "frbpf: error: no shipped rules file @latnecy (did you mean @latency?)"
 	run -0 "$FRBPF" help help

@@ -49,7 +49,8 @@ samples() { # FILE...
 	[[ $status == 1 && $output == *"it exists already: nothing is overwritten without --force"* ]] || fail "$output"
 	frbpf merge -f -o "$BATS_TEST_TMPDIR/all" "$(dumps | head -n 1)" "$BASE/session-sched"
 	# an incident can be named by its manifest
-	[[ $(frbpf merge -f -o "$BATS_TEST_TMPDIR/all" "$(compgen -G "$BASE/incidents/*.json" | head -n 1)") == *"of 2 files"* ]]
+	[[ $(frbpf merge -f -o "$BATS_TEST_TMPDIR/all" "$(compgen -G "$BASE/incidents/*.json" | head -n 1)") == \
+		*"of 2 files"* ]]
 }
 
 @test "a file of perf record merges with a dump when both have the same clock" {

@@ -47,7 +47,8 @@ no_lost() { # FILE
 # a few records twice, with equal times ("out of order events recorded"). These count once.
 count_events() { # FILE TID BEGIN END TEXT
 	awk -F'\t' -v tid="$2" -v begin="$3" -v end="$4" -v text="$5" \
-		'$3 == tid && $5 > begin && $5 < end && (text == "" || index($7, text) == 1) && !seen[$0]++' "$1" | wc -l
+		'$3 == tid && $5 > begin && $5 < end && (text == "" || index($7, text) == 1) && !seen[$0]++' "$1" |
+		wc -l
 }
 
 # Prints tid, begin, end, switches and writes of both players.

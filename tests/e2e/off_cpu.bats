@@ -73,7 +73,8 @@ leave_group() {
 	END
 	frbpf_load
 	# shellcheck disable=SC2016 # of sh
-	measured=$(sh -c 'echo $$ >"$1/below/cgroup.procs"; echo $$; exec "$2" 5 30 7' group "$group" "$WORKLOADS/sleeps")
+	measured=$(sh -c 'echo $$ >"$1/below/cgroup.procs"; echo $$; exec "$2" 5 30 7' group "$group" \
+		"$WORKLOADS/sleeps")
 	pid=${measured%%$'\n'*} measured=${measured#*$'\n'}
 	frbpf dump >/dev/null
 	for name in all long beside user cpu group; do
@@ -99,7 +100,8 @@ leave_group() {
 	perf script -F event,ip,sym -i "$(dumps beside)" 2>/dev/null | grep -A 9 offcpu-time >"$BATS_TEST_TMPDIR/chains"
 	grep -q 'nanosleep' "$BATS_TEST_TMPDIR/chains"
 	grep -q ' main$' "$BATS_TEST_TMPDIR/chains"
-	if perf script -F event,ip,sym -i "$(dumps user)" 2>/dev/null | grep -A 9 offcpu-time | grep 'ffffffff.*nanosleep'; then
+	if perf script -F event,ip,sym -i "$(dumps user)" 2>/dev/null | grep -A 9 offcpu-time |
+		grep 'ffffffff.*nanosleep'; then
 		fail "--user-callchains has kernel functions"
 	fi
 	perf_quiet report -i "$(dumps all)" --stdio --no-children -g none --sort comm,sym
@@ -122,7 +124,8 @@ leave_group() {
 }
 
 sleeps_now() { # PID
-	[[ $(<"/proc/$1/stat") == *") S "* && -e /proc/$1/syscall && $(<"/proc/$1/syscall") != running && $(tr -d '\0' <"/proc/$1/cmdline") == *sleeps* ]]
+	[[ $(<"/proc/$1/stat") == *") S "* && -e /proc/$1/syscall && $(<"/proc/$1/syscall") != running &&
+		$(tr -d '\0' <"/proc/$1/cmdline") == *sleeps* ]]
 }
 
 # Prints "TIME NS" of the only sleep of a process. That sleep must be in long_sleep() and lasts until the end of the
@@ -154,7 +157,8 @@ the_sleep() { # FILE PID
 	grep -q ' main$' "$BATS_TEST_TMPDIR/chain" || fail "$(cat "$BATS_TEST_TMPDIR/chain")"
 	second=$(frbpf dump)
 	read -r at2 ns2 <<<"$(the_sleep "$second" "$target")"
-	awk -v a="$at" -v b="$at2" -v n="$ns" -v m="$ns2" 'BEGIN {d = (b - a) * 1e9 - (m - n); exit !(b > a && d > -1e6 && d < 1e6)}' ||
+	awk -v a="$at" -v b="$at2" -v n="$ns" -v m="$ns2" \
+		'BEGIN {d = (b - a) * 1e9 - (m - n); exit !(b > a && d > -1e6 && d < 1e6)}' ||
 		fail "$at $ns, $at2 $ns2"
 	run -0 "$FRBPF" why -v -i "$second" --tid "$target"
 	[[ $output == *" waited for its own timer in long_sleep (nanosleep)"* ]] || fail "$output"
@@ -179,7 +183,8 @@ the_sleep() { # FILE PID
 	perf_quiet script -i "${file[0]}"
 	samples "${file[0]}" >"$BATS_TEST_TMPDIR/samples"
 	grep -q ' long_sleep$' "$BATS_TEST_TMPDIR/samples"
-	(($(cut -d ' ' -f 1 "$BATS_TEST_TMPDIR/samples" | sort -u | wc -l) == 1)) || fail "$(cat "$BATS_TEST_TMPDIR/samples")"
+	(($(cut -d ' ' -f 1 "$BATS_TEST_TMPDIR/samples" | sort -u | wc -l) == 1)) ||
+		fail "$(cat "$BATS_TEST_TMPDIR/samples")"
 	sessions >"$RULES" <<-END
 		plain -e dummy --off-cpu -z -- $WORKLOADS/sleeps 5 30 7
 	END

@@ -128,7 +128,8 @@ address_objects() { # FILE
 
 # The target begins before the recorder. Programs that the target starts map files later.
 @test "-d: addresses of data have the objects that perf record -d gives them" {
-	local go=$BATS_TEST_TMPDIR/go plain=$BATS_TEST_TMPDIR/plain ours=$BATS_TEST_TMPDIR/ours theirs=$BATS_TEST_TMPDIR/theirs
+	local go=$BATS_TEST_TMPDIR/go plain=$BATS_TEST_TMPDIR/plain ours=$BATS_TEST_TMPDIR/ours \
+		theirs=$BATS_TEST_TMPDIR/theirs
 	mkfifo "$go"
 	# shellcheck disable=SC2016 # of the inner shell
 	bash -c 'read -r <"$0"; (x=$RANDOM; y=$x$x); /bin/true; exec sleep 1000' "$go" 3>&- &
@@ -141,7 +142,9 @@ address_objects() { # FILE
 	# with our clock, because software events of one moment share the time of the first one
 	# shellcheck disable=SC2016
 	timeout -k 5 60 perf record -q --no-bpf-event -k mono -e page-faults -c 1 -d -p "$target" -o "$plain" -- \
-		sh -c 'echo >"$1"; until grep -q sleep "/proc/$2/comm" && grep -q "State:.S" "/proc/$2/status"; do sleep 0.1; done' - "$go" "$target" 3>&-
+		sh -c 'echo >"$1"
+			until grep -q sleep "/proc/$2/comm" && grep -q "State:.S" "/proc/$2/status"; do sleep 0.1; done' \
+		- "$go" "$target" 3>&-
 	frbpf dump >/dev/null
 	address_objects "$(dumps data)" >"$ours"
 	address_objects "$plain" >"$theirs"
@@ -160,7 +163,8 @@ address_objects() { # FILE
 	workload mix --waits 1 --wait 50 >/dev/null
 	wait_for_incident "$BASE" 1
 	run -0 frbpf show
-	[[ $output == *"  unwound    session stacks, "*" before:"*" main+0x"*" (mix)"*" (libc.so.6)"* ]] || fail "$output"
+	[[ $output == *"  unwound    session stacks, "*" before:"*" main+0x"*" (mix)"*" (libc.so.6)"* ]] ||
+		fail "$output"
 }
 
 @test "a session survives reloads while a child of its process lives; a later load reports that the process has ended" {

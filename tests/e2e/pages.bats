@@ -22,7 +22,8 @@ code_of() { # PAGE
 	local target
 	code_of README.md >"$BATS_TEST_TMPDIR/code"
 	code_of CONTRIBUTING.md >>"$BATS_TEST_TMPDIR/code"
-	grep -oE '^ *(sudo )?make( [a-z]+)+' "$BATS_TEST_TMPDIR/code" | sed 's/.*make //' | tr ' ' '\n' | sort -u >"$BATS_TEST_TMPDIR/targets"
+	grep -oE '^ *(sudo )?make( [a-z]+)+' "$BATS_TEST_TMPDIR/code" | sed 's/.*make //' | tr ' ' '\n' |
+		sort -u >"$BATS_TEST_TMPDIR/targets"
 	grep -qx quickstart "$BATS_TEST_TMPDIR/targets"
 	while read -r target; do
 		grep -qE "^$target:" Makefile || fail "make $target: no such target"
@@ -31,18 +32,21 @@ code_of() { # PAGE
 
 @test "CONTRIBUTING.md names every part of scripts/check.sh, and no other" {
 	sed -n 's/^check_\([a-z0-9]*\)() {/\1/p' scripts/check.sh | sort >"$BATS_TEST_TMPDIR/parts"
-	sed -n 's/^\* `scripts\/check.sh \([a-z]*\)` (\(.*\)) runs a part.*/\1 \2/p' CONTRIBUTING.md | tr -d '`,' | tr ' ' '\n' | sort |
+	sed -n 's/^\* `scripts\/check.sh \([a-z]*\)` (\(.*\)) runs a part.*/\1 \2/p' CONTRIBUTING.md | tr -d '`,' |
+		tr ' ' '\n' | sort |
 		diff "$BATS_TEST_TMPDIR/parts" -
 }
 
 @test "every command and option in README.md is known" {
 	local words command option
-	code_of README.md | grep -oE '(^|/| )frbpf [a-z]+.*' | sed 's/ *#.*//; s/.*frbpf //; s/ -- .*//' >"$BATS_TEST_TMPDIR/lines"
+	code_of README.md | grep -oE '(^|/| )frbpf [a-z]+.*' |
+		sed 's/ *#.*//; s/.*frbpf //; s/ -- .*//' >"$BATS_TEST_TMPDIR/lines"
 	grep -q '^load' "$BATS_TEST_TMPDIR/lines"
 	while read -r command words; do
 		"$FRBPF" --help | grep -q "^  $command " || fail "frbpf $command: no such command"
 		while read -r option; do
-			"$FRBPF" "$command" --help | grep -qE "(^|[ ,[])$option([ ,=]|\$)" || fail "frbpf $command $option: no such option"
+			"$FRBPF" "$command" --help | grep -qE "(^|[ ,[])$option([ ,=]|\$)" ||
+				fail "frbpf $command $option: no such option"
 		done < <(grep -oE '(^| )--?[a-z-]+' <<<"$words")
 	done <"$BATS_TEST_TMPDIR/lines"
 }
@@ -72,13 +76,15 @@ code_of() { # PAGE
 		case $library in
 		m | pthread | dl | z) continue ;; # these belong to the C library, or are on every system
 		esac
-		sed -n '/^\* To build/,/^\* /p' README.md | grep -qiw -e "$library" -e "lib$library" || fail "$library is missing"
+		sed -n '/^\* To build/,/^\* /p' README.md | grep -qiw -e "$library" -e "lib$library" ||
+			fail "$library is missing"
 	done < <(sed -n 's/^LIBS *:= //p' Makefile | grep -oE -e '-l[A-Za-z]+' | sed 's/^-l//')
 }
 
 @test "functions, tables and types named in CONTRIBUTING.md exist" {
 	local name
-	code_of CONTRIBUTING.md | grep -xE '(enum |struct )?[a-z]+_[a-z_]+(\(\))?' | sed 's/()$//; s/.* //' | grep -vx ret_x | sort -u >"$BATS_TEST_TMPDIR/names"
+	code_of CONTRIBUTING.md | grep -xE '(enum |struct )?[a-z]+_[a-z_]+(\(\))?' | sed 's/()$//; s/.* //' |
+		grep -vx ret_x | sort -u >"$BATS_TEST_TMPDIR/names"
 	grep -qx cmd_next_option "$BATS_TEST_TMPDIR/names"
 	while read -r name; do
 		grep -rqw -e "$name" --include='*.[ch]' --include='*.bash' user bpf tests || fail "$name is nowhere"
@@ -99,7 +105,8 @@ code_of() { # PAGE
 	chmod +x "$BATS_TEST_TMPDIR/some"
 	run -0 scripts/bench/all --json "$BATS_TEST_TMPDIR/json" "$BATS_TEST_TMPDIR/some"
 	[[ ${lines[0]} == 'a thing: ns (1: frbpf, "1" rule)' && ${lines[2]} =~ ^\ +others\ +3$ ]] || fail "$output"
-	jq -e '.schema == 1 and (.rows | length) == 2 and .rows[1].ratio == 3 and .rows[1].value == 60 and .rows[1].median == 63' \
+	jq -e '.schema == 1 and (.rows | length) == 2 and .rows[1].ratio == 3 and .rows[1].value == 60 and
+		.rows[1].median == 63' \
 		"$BATS_TEST_TMPDIR/json"
 	printf '#!/bin/bash\nexit 1\n' >"$BATS_TEST_TMPDIR/some"
 	run -1 --separate-stderr scripts/bench/all --json "$BATS_TEST_TMPDIR/json" "$BATS_TEST_TMPDIR/some"

@@ -69,7 +69,8 @@ shows() { # PATTERN
 	[[ $wchan == 0 ]] || jq -e --arg f "$wchan" '.triggers[0].stacks.kernel | any(.symbol == $f)' "$json" ||
 		fail "it sleeps in $wchan: $(jq .triggers[0].stacks "$json")"
 	same "subject of the marker" \
-		"$(events "$(dumps sched)" frbpf:trigger | cut -f 3,5)" "$hung"$'\t'"$(jq ".triggers[0].time.monotonic_ns" "$json")"
+		"$(events "$(dumps sched)" frbpf:trigger | cut -f 3,5)" \
+		"$hung"$'\t'"$(jq ".triggers[0].time.monotonic_ns" "$json")"
 	frbpf show | grep -q 'threshold 200ms, and it had not ended$' || fail "$(frbpf show)"
 	# the manifest names the system call in which the task waits
 	wait_until 20 jq -e '.triggers[0].state.waits_in.syscall | test("nanosleep")' "$json" >/dev/null
@@ -99,7 +100,8 @@ shows() { # PATTERN
 	name=$(incidents "$BASE")
 	json=$BASE/incidents/$name.json
 	named "$json"
-	jq -e '.triggers[0] | .absent and .key == null and .subject.tid == 0 and (has("ret") or has("call") or has("args") | not)' \
+	jq -e '.triggers[0] | .absent and .key == null and .subject.tid == 0 and
+		(has("ret") or has("call") or has("args") | not)' \
 		"$json" || fail "$(cat "$json")"
 	frbpf show | grep -Eq 'value  .*, threshold 100ms, without an event$' || fail "$(frbpf show)"
 	events "$(dumps sched)" frbpf:trigger >"$BATS_TEST_TMPDIR/marker"

@@ -12,8 +12,10 @@ load helpers
 # - numbers that depend on the load: wake-ups, bytes written, samples
 # - more output of frbpf daemon -v: memory, rings and windows
 differences() {
-	sed -E -e '/maps time out/d' -e '/^dummy:/d' -e '/ perf\.data$/d' -e '/^failed to process|failed to process type/d' \
-		-e 's/Woken up [0-9]+ times/Woken up N times/' -e 's/wrote [0-9.]+ MB/wrote N MB/' -e 's/ \([0-9]+ samples\)//' \
+	sed -E -e '/maps time out/d' -e '/^dummy:/d' -e '/ perf\.data$/d' \
+		-e '/^failed to process|failed to process type/d' \
+		-e 's/Woken up [0-9]+ times/Woken up N times/' -e 's/wrote [0-9.]+ MB/wrote N MB/' \
+		-e 's/ \([0-9]+ samples\)//' \
 		-e '/^  (config|memory|triggers|sideband|on disk|rings|holds|writes|note):? /d' -e '/^              /d'
 }
 
@@ -331,7 +333,8 @@ first_word_of_second_start() {
 	start
 	echo >"$dir/go"
 	wait_until 60 answers said FAIL || fail "it goes on"
-	wait_until 60 grep -q 'Captured and wrote' "$BASE/session-said/output" || fail "$(cat "$BASE/session-said/output")"
+	wait_until 60 grep -q 'Captured and wrote' "$BASE/session-said/output" ||
+		fail "$(cat "$BASE/session-said/output")"
 	same "the directory" "$(head -1 "$BASE/session-said/output")" "$BASE/session-said"
 	# the session recorded no other process
 	same "who" "$(perf script -F comm,event -i "$BASE/session-said/perf.data" | sort -u | tr -d ' \n')" shcpu-clock:
@@ -462,12 +465,14 @@ ends_with_target() {
 	printf '[daemon]\nbase = base\n' | cat - "$dir/none" >"$dir/relative"
 	daemon >"$dir/before"
 	for file in none relative missing; do
-		for command in status ping signal dump ls show stop load start 'daemon stop' 'mute rule' 'trigger it'; do
+		for command in status ping signal dump ls show stop load start 'daemon stop' 'mute rule' \
+			'trigger it'; do
 			status=1
 			[[ $command != 'daemon '* ]] || status=255 # as perf daemon does
 			# shellcheck disable=SC2086 # of words
 			run "-$status" env -C "$dir" HOME="$dir" "$FRBPF" $command --config "$file" 3>&-
-			[[ $output == *"base not defined"* || $output == *"must be an absolute path"* || $output == *"cannot read it"* ]] ||
+			[[ $output == *"base not defined"* || $output == *"must be an absolute path"* ||
+				$output == *"cannot read it"* ]] ||
 				fail "$command --config $file: $output"
 		done
 	done

@@ -33,7 +33,8 @@ ended() { # SESSION
 @test "a session without --overwrite has every event that a simultaneous perf record has" {
 	mkfifo "$BATS_TEST_TMPDIR/"{go,ctl,ack}
 	# both record the same process, from before its exec until it ends
-	sh -c 'read -r x <"$1"; exec "$2" --waits 100 --wait 1' mix "$BATS_TEST_TMPDIR/go" "$WORKLOADS/mix" >/dev/null 3>&- &
+	sh -c 'read -r x <"$1"; exec "$2" --waits 100 --wait 1' mix "$BATS_TEST_TMPDIR/go" "$WORKLOADS/mix" >/dev/null \
+		3>&- &
 	local pid=$! ours theirs
 	sessions >"$RULES" <<-END
 		one -e sched:sched_switch -e sched:sched_waking -m 8M -p $pid
@@ -91,7 +92,8 @@ attrs() { # FILE
 	cmp "$file.old" "$BATS_TEST_TMPDIR/killed"
 	[[ -s $file ]]
 	run -1 frbpf dump
-	[[ $output == *"writes its file all the time"* ]] || [[ $output == *"every session writes its file all the time"* ]]
+	[[ $output == *"writes its file all the time"* ]] ||
+		[[ $output == *"every session writes its file all the time"* ]]
 	[[ $(frbpf status -v) == *"writes:     $file, "* ]]
 }
 

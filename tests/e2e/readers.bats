@@ -75,7 +75,8 @@ has() {
 	has '^ *burn +[0-9]+ +\[[0-9]+\] +[0-9.]+: +100000 +cpu-clock:'
 	has 'frbpf:trigger: '
 	perf_quiet script -i "$(dump_of cpu)" -F comm,ip,sym
-	awk '/burn_inner$/ {getline a; getline b; if (a ~ /burn_middle$/ && b ~ /burn_outer$/) n++} END {exit !n}' "$perf_out"
+	awk '/burn_inner$/ {getline a; getline b; if (a ~ /burn_middle$/ && b ~ /burn_outer$/) n++} END {exit !n}' \
+		"$perf_out"
 }
 
 @test "perf script: scripts in Python get every sample" {
@@ -106,9 +107,11 @@ has() {
 			has ' page-faults:'
 			has '^ *frbpf +frbpf:trigger:'
 		done
-		perf_quiet report --stdio --no-children -g none --mem-mode --sort mem,symbol_daddr,dso_daddr,phys_daddr,data_page_size -i "$file"
+		perf_quiet report --stdio --no-children -g none \
+			--mem-mode --sort mem,symbol_daddr,dso_daddr,phys_daddr,data_page_size -i "$file"
 		has 'N/A'
-		perf_quiet report --stdio --no-children -g none --sort comm,weight,code_page_size,transaction,cgroup -i "$file"
+		perf_quiet report --stdio --no-children -g none --sort comm,weight,code_page_size,transaction,cgroup \
+			-i "$file"
 		has ' burn '
 	done
 	perf_quiet script -F comm,event,addr -i "$(dump_of mem)"

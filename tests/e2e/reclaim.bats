@@ -44,12 +44,14 @@ teardown() {
 	same "pid" "$(manifest "$name" pid)" "$reader"
 	same "comm" "$(manifest "$name" comm)" frbpf-mem
 	same "scope" "$(jq -r '.triggers[0].args.scope' "$BASE/incidents/$name.json")" cgroup
-	same_span "$name" "$dump" vmscan:mm_vmscan_memcg_reclaim_begin vmscan:mm_vmscan_memcg_reclaim_end "\$3 == $reader"
+	same_span "$name" "$dump" vmscan:mm_vmscan_memcg_reclaim_begin vmscan:mm_vmscan_memcg_reclaim_end \
+		"\$3 == $reader"
 	text=$(events "$dump" vmscan:mm_vmscan_memcg_reclaim_end |
 		awk -F '\t' -v tid="$reader" -v end="$span_exit" '$3 == tid && $5 == end {print $7}')
 	same "pages" "nr_reclaimed=$(jq -r '.triggers[0].args.pages' "$BASE/incidents/$name.json")" "$text"
 	# the stacks show where: the kernel charges a page to the group, for a call of the program
-	jq -e '.triggers[0].stacks | (.kernel | any(.symbol | strings | test("charge|reclaim"))) and (.user[0].module | test("libc|ld-"))' \
+	jq -e '.triggers[0].stacks | (.kernel | any(.symbol | strings | test("charge|reclaim"))) and
+		(.user[0].module | test("libc|ld-"))' \
 		"$BASE/incidents/$name.json" || fail "$(jq -c '.triggers[0].stacks' "$BASE/incidents/$name.json")"
 	run -0 frbpf show "$name"
 	[[ $output == *"scope=cgroup"* && $output == *"frbpf-mem (pid $reader"* ]]

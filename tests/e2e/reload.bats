@@ -250,9 +250,11 @@ run_counted() { # STOP COMMAND...
 	((status == 0)) || fail "$*: exit status $status"
 	made=$(wc -l <"$BATS_TEST_TMPDIR/calls")
 	same "matched" "$(status_of count .matched)" "$made"
-	same "what became of them" "$(status_of count '.fired + (.suppressed | .cooldown + .self + .ring_full + .count + .rule_max_dumps + .max_dumps + .keys_full)')" "$made"
+	same "what became of them" "$(status_of count '.fired + (.suppressed | .cooldown + .self + .ring_full + .count +
+		.rule_max_dumps + .max_dumps + .keys_full)')" "$made"
 	same "what became of what fired" \
-		"$(status_of count '.incidents + .joined + .merged + (.suppressed | .busy + .capped + .muted)')" "$(status_of count .fired)"
+		"$(status_of count '.incidents + .joined + .merged + (.suppressed | .busy + .capped + .muted)')" \
+		"$(status_of count .fired)"
 }
 
 has_begun_or_died() { # N: incidents

@@ -191,7 +191,8 @@ has_learnt() {
 	frbpf check "$RULES" | grep -qx '  learns:     p50 of the last 10s; fires from 20 values on; the recorder keeps them over reloads and restarts' ||
 		fail "$(frbpf check "$RULES")"
 	frbpf_load
-	frbpf status | grep -qx '  learns:     p50, and does not fire yet: 0 of 20 values seen' || fail "$(frbpf status)"
+	frbpf status | grep -qx '  learns:     p50, and does not fire yet: 0 of 20 values seen' ||
+		fail "$(frbpf status)"
 	wait_until 60 has_learnt
 	frbpf_stop
 	frbpf_load

@@ -117,7 +117,8 @@ is_expired() {
 
 @test "no inodes left: a dump fails and says why, nothing of it stays, and the next one works" {
 	mkdir "$BATS_TEST_TMPDIR/mnt"
-	mount -t tmpfs -o nr_inodes=40,size=64m,mode=700 frbpf "$BATS_TEST_TMPDIR/mnt" || skip "mounting is refused here"
+	mount -t tmpfs -o nr_inodes=40,size=64m,mode=700 frbpf "$BATS_TEST_TMPDIR/mnt" ||
+		skip "mounting is refused here"
 	mounted=$BATS_TEST_TMPDIR/mnt
 	BASE=$mounted/base
 	write_rules

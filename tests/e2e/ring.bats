@@ -77,12 +77,14 @@ first_sample() { # DUMP
 	ring_rules $((cpus * (2048 + 2112)))K # enough for rings of 1M, but not beside the rings of 512K
 	frbpf_load
 	began=$(session .ring_bytes) started=$(session .started_monotonic_ns)
-	wait_until 15 grep -q "session 'clock': ring = 4s needs .* while the .* in use are still mapped" "$BASE/output" ||
+	wait_until 15 grep -q "session 'clock': ring = 4s needs .* while the .* in use are still mapped" \
+		"$BASE/output" ||
 		fail "$(cat "$BASE/output")"
 	same "ring" "$(session .ring_bytes)" "$began"
 	same "start of the session" "$(session .started_monotonic_ns)" "$started"
 	frbpf dump >/dev/null
-	between "$(frbpf status --json | jq ".memory | .used_bytes - .sideband_rings_bytes")" 1 $((cpus * 2 * 1024 * 1024)) "memory in use"
+	between "$(frbpf status --json | jq ".memory | .used_bytes - .sideband_rings_bytes")" 1 \
+		$((cpus * 2 * 1024 * 1024)) "memory in use"
 }
 
 @test "ring = T: check reports when larger rings can have no room" {

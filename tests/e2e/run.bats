@@ -106,7 +106,8 @@ load run_helpers
 	cat >tree.sh <<-'EOF'
 		( setsid bash -c 'sleep 1; exec sleep 0.2' & ) &
 	EOF
-	run -2 --separate-stderr frbpf_run --when "$WHEN" --session '-e cpu-clock -F 99 -m 64K' -o "$OUT" -- bash tree.sh
+	run -2 --separate-stderr frbpf_run --when "$WHEN" --session '-e cpu-clock -F 99 -m 64K' -o "$OUT" -- \
+		bash tree.sh
 	[[ $stderr == *"processes that it left have not"* ]]
 	same "ended by" "$(summary .ended_by)" command
 	# meanwhile, the sleeper outside of the command slept twice or more for 200 ms
@@ -135,7 +136,8 @@ load run_helpers
 		/bin/true
 		( setsid sh -c '/bin/true; sleep 0.5' & )
 	EOF
-	run -2 frbpf_run --when 'sched:sched_process_exec' --when 'syscall:openat fails (ELOOP)' -o "$OUT" -- sh events.sh
+	run -2 frbpf_run --when 'sched:sched_process_exec' --when 'syscall:openat fails (ELOOP)' -o "$OUT" -- \
+		sh events.sh
 	# sh, true, true, setsid, sh, true, sleep; programs outside of the command are not counted
 	same "executed" "$(summary '.rules[0].matched')" 7
 	same "values" "$(summary '.rules[0].values')" null
@@ -146,7 +148,8 @@ load run_helpers
 @test "a signal from outside: the subject is its target" {
 	need_tracepoints signal:signal_generate
 	"$FRBPF" run --when 'signal:signal_generate' --if 'sig == SIGUSR2' -o "$OUT" -- \
-		sh -c 'trap : USR2; echo $$ >pid; while ! [ -e finished ]; do sleep 0.05; done' 2>run.err </dev/null 3>&- &
+		sh -c 'trap : USR2; echo $$ >pid; while ! [ -e finished ]; do sleep 0.05; done' 2>run.err </dev/null \
+		3>&- &
 	local run_pid=$!
 	background+=" $run_pid"
 	wait_until 15 test -s pid || fail "$(cat run.err)"
@@ -163,7 +166,8 @@ load run_helpers
 	need_perf
 	need_tracepoints
 	run -2 frbpf_run --when "$WHEN" -o "$OUT" -- sleep 0.2
-	perf_quiet script --show-switch-events -i "$(summary '.incidents[0].files[] | select(.session == "sched").file')"
+	perf_quiet script \
+		--show-switch-events -i "$(summary '.incidents[0].files[] | select(.session == "sched").file')"
 	grep -q 'sleep.*PERF_RECORD_SWITCH OUT' "$perf_out"
 	grep -q 'sleep.*PERF_RECORD_SWITCH IN' "$perf_out"
 }
@@ -177,7 +181,8 @@ load run_helpers
 	same "ended by" "$(summary .ended_by)" dumps
 	same "process" "$(summary '.incidents[0].triggers[0].pid')" "$slow"
 	[[ $other != "$slow" ]]
-	run -2 frbpf_run -p "$slow" --when "$WHEN" --when "$WHEN" --if "tid != $slow" --when "$WHEN" --if "tid == $slow" \
+	run -2 frbpf_run -p "$slow" --when "$WHEN" --when "$WHEN" --if "tid != $slow" --when "$WHEN" \
+		--if "tid == $slow" \
 		--for 3s -o "$OUT.2"
 	same "ended by" "$(summary .ended_by "$OUT.2")" time
 	# each of the two threads fires its rule
@@ -359,7 +364,8 @@ refused() { # WANTED ARGUMENTS...
 
 @test "bad input: one clear error, 125, nothing run and nothing made" {
 	refused 'no command: give one after --' --when "$WHEN"
-	refused "command line: error: unknown unit 'mss'" --when 'runqlat > 20mss' --session '-e cpu-clock' --session '-e cpu-clock' -- touch ran
+	refused "command line: error: unknown unit 'mss'" --when 'runqlat > 20mss' --session '-e cpu-clock' \
+		--session '-e cpu-clock' -- touch ran
 	refused "unknown event" --when "$WHEN" --session '-e cpu-clok' -- touch ran
 	refused 'take one line each' --when $'runqlat > 1s\ndump = none' -- touch ran
 	refused '--if belongs to a --when' --if 'cpu == 0' -- touch ran
@@ -419,7 +425,8 @@ refused() { # WANTED ARGUMENTS...
 @test "a run leaves only its directory behind" {
 	need_bpftool
 	local run_pid objects
-	"$FRBPF" run --when "$WHEN" -o "$OUT" -- sh -c 'until [ -e "$1" ]; do sleep 0.2; done' _ "$BATS_TEST_TMPDIR/go" \
+	"$FRBPF" run --when "$WHEN" -o "$OUT" -- sh -c 'until [ -e "$1" ]; do sleep 0.2; done' _ \
+		"$BATS_TEST_TMPDIR/go" \
 		2>/dev/null </dev/null 3>&- &
 	run_pid=$!
 	background+=" $run_pid"
@@ -437,7 +444,9 @@ refused() { # WANTED ARGUMENTS...
 }
 
 @test "a killed run takes its BPF programs with it, and the command continues" {
-	"$FRBPF" run --when 'runqlat > 1h' -o "$OUT" -- bash -c 'echo ready >ready; until [ -e go ]; do sleep 0.05; done; touch finished' 2>/dev/null </dev/null 3>&- &
+	"$FRBPF" run --when 'runqlat > 1h' -o "$OUT" -- bash -c \
+		'echo ready >ready; until [ -e go ]; do sleep 0.05; done; touch finished' 2>/dev/null </dev/null \
+		3>&- &
 	need_bpftool
 	local run_pid=$! objects
 	wait_until 15 test -e ready

@@ -64,7 +64,8 @@ as_nobody() { # CAPABILITIES ARGUMENTS...
 	perf script -f -i "$(summary '.incidents[0].files[] | select(.session == "sched").file' plain)" \
 		--show-switch-events >script.txt 2>/dev/null
 	grep -q '^ *sleep .*PERF_RECORD_SWITCH OUT' script.txt || fail "$(head script.txt)"
-	run -2 --separate-stderr as_nobody '+perfmon,+bpf,+ipc_lock,+dac_read_search,+syslog' --when "$WHEN" -o two -- sleep 0.2
+	run -2 --separate-stderr as_nobody '+perfmon,+bpf,+ipc_lock,+dac_read_search,+syslog' --when "$WHEN" -o two -- \
+		sleep 0.2
 	[[ $stderr != *warning* ]]
 	local dump
 	dump=$(summary '.incidents[0].files[] | select(.session == "sched").file' two)
@@ -191,7 +192,8 @@ lock_rules() {
 	dump=$(summary '.incidents[0].files[] | select(.session == "sched").file')
 	perf_quiet script -i "$dump"
 	# the task that slept with the lock: its stack has the function that held the lock
-	awk -v RS= '/^ *refresher/ && /sched_switch/ && /refresh_catalog/ && /nanosleep/' "$perf_out" | grep -q refresh_catalog
+	awk -v RS= '/^ *refresher/ && /sched_switch/ && /refresh_catalog/ && /nanosleep/' "$perf_out" |
+		grep -q refresh_catalog
 	# the task that waited for the lock
 	awk -v RS= '/^ *worker/ && /sched_switch/ && /futex_wait/' "$perf_out" | grep -q futex_wait
 }
@@ -201,7 +203,8 @@ lock_rules() {
 	local rows row here total
 	lock_rules
 	run -2 frbpf_run --rules "$RULES" -o "$OUT" -- "$WORKLOADS/lock_service" --convoy --fetch-ms 1500
-	grep -qE '^\| [0-9.]+% \| [0-9.]+% \| refresher, S \|.* ← refresh_catalog ←' "$OUT/summary.md" || fail "$(cat "$OUT/summary.md")"
+	grep -qE '^\| [0-9.]+% \| [0-9.]+% \| refresher, S \|.* ← refresh_catalog ←' "$OUT/summary.md" ||
+		fail "$(cat "$OUT/summary.md")"
 	rows='.incidents[0].hot_stacks[] | select(.session == "sched" and .event == null)'
 	row=$(summary "$rows | .stacks[] | select(.frames | any(.symbol == \"refresh_catalog\"))")
 	[[ $row ]] || fail "$(summary "$rows")"
@@ -232,5 +235,6 @@ lock_rules() {
 	same "its state" "$(jq -r .state <<<"$row")" S
 	(($(summary "$rows | .rest") >= 200000000)) || fail "rest: $(summary "$rows | .rest")"
 	# the Markdown summary has the same
-	grep -qE '^\| [0-9.]+% \| 0\.0% \| frbpf-victim, S \|.*_sys_clock_nanosleep' "$OUT/summary.md" || fail "$(cat "$OUT/summary.md")"
+	grep -qE '^\| [0-9.]+% \| 0\.0% \| frbpf-victim, S \|.*_sys_clock_nanosleep' "$OUT/summary.md" ||
+		fail "$(cat "$OUT/summary.md")"
 }

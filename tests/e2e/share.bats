@@ -56,7 +56,8 @@ burn() {
 		if = comm == "$hog"
 		cooldown = 1h
 	EOF
-	frbpf check "$RULES" | grep -qx '  adds up:    fires above 10ms of 500ms per thread' || fail "$(frbpf check "$RULES")"
+	frbpf check "$RULES" | grep -qx '  adds up:    fires above 10ms of 500ms per thread' ||
+		fail "$(frbpf check "$RULES")"
 	frbpf_load
 	burn
 	wait_for_incident "$BASE" 1
@@ -64,12 +65,14 @@ burn() {
 	name=$(incidents "$BASE")
 	json=$BASE/incidents/$name.json
 	named "$json"
-	jq -e --argjson pid "$burns" '.triggers | length == 1 and (.[0] | .source == "oncpu" and .subject.pid == $pid and
+	jq -e --argjson pid "$burns" \
+		'.triggers | length == 1 and (.[0] | .source == "oncpu" and .subject.pid == $pid and
 		.window_ns == 500000000 and .threshold_ns == 10000000 and .value_ns > .threshold_ns and
 		.value_ns <= .window_ns)' "$json" || fail "$(cat "$json")"
 	# perf shows the marker with the subject and the time of the trigger
 	same "subject of the marker" \
-		"$(events "$(dumps sched)" frbpf:trigger | cut -f 3,5)" "$burns"$'\t'"$(jq ".triggers[0].time.monotonic_ns" "$json")"
+		"$(events "$(dumps sched)" frbpf:trigger | cut -f 3,5)" \
+		"$burns"$'\t'"$(jq ".triggers[0].time.monotonic_ns" "$json")"
 	frbpf show | grep -q 'threshold 10ms, together in 500ms$' || fail "$(frbpf show)"
 }
 
@@ -101,7 +104,8 @@ burn() {
 	pid=$(manifest "$name" pid)
 	same "subject" "$pid" "$burns"
 	jq -e --arg group "$group" '.triggers[0] | .rule == "group" and .window_ns == 500000000 and
-		.value_ns > .threshold_ns and .state.cgroup == $group' "$json" || fail "$(jq -c '.triggers[0] | del(.stacks, .subject.parents)' "$json")"
+		.value_ns > .threshold_ns and .state.cgroup == $group' "$json" ||
+		fail "$(jq -c '.triggers[0] | del(.stacks, .subject.parents)' "$json")"
 }
 
 @test "a sum continues after a reload, and ends with its rule" {

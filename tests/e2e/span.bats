@@ -49,8 +49,8 @@ rule() { # NAME PATH: of a rule in `frbpf status --json`
 	# two programs measure the same request, one after the other
 	same "matches of blkio.device" "$(rule device .matched)" 1
 	between "$(rule device .last_value_ns)" 100000000 $((end - begin)) "value of blkio.device"
-	same "args" "$(jq -r '.triggers[0].args | "\(.sector) \(.nr_bytes) \(.["start.sector"])"' "$BASE/incidents/$name.json")" \
-		"2048 262144 2048"
+	same "args" "$(jq -r '.triggers[0].args | "\(.sector) \(.nr_bytes) \(.["start.sector"])"' \
+		"$BASE/incidents/$name.json")" "2048 262144 2048"
 }
 
 @test "a system call from entry to exit, by thread: begin and end are in the dump" {
@@ -76,7 +76,8 @@ rule() { # NAME PATH: of a rule in `frbpf status --json`
 	same "begin marker" "$begun" $((time - value))
 	run -0 frbpf show
 	[[ $output == *"start.id="* ]]
-	jq -e '.triggers[0].stacks | (.kernel | length > 0) and (.user[0].module | test("libc|ld-")) and .user[0].offset > 0' \
+	jq -e '.triggers[0].stacks | (.kernel | length > 0) and (.user[0].module | test("libc|ld-")) and
+		.user[0].offset > 0' \
 		"$BASE/incidents/$name.json" || fail "$(jq -c '.triggers[0].stacks' "$BASE/incidents/$name.json")"
 }
 

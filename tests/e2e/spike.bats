@@ -178,7 +178,8 @@ compared() { # RULE
 	[[ $beside == *"next_comm=frbpf-victim next_pid=$tid "* ]] || fail "switches beside: $beside"
 	# the wakeup is close to the begin marker: it lies between the workload's begin and the trigger
 	wakeup=$(events "$BASE/session-sched/perf.data.$name" sched:sched_wakeup |
-		awk -F'\t' -v tid="$tid" -v time="$time" 'index($7, "pid=" tid " ") && $5 < time {ns = $5} END {print ns}')
+		awk -F'\t' -v tid="$tid" -v time="$time" 'index($7, "pid=" tid " ") && $5 < time {ns = $5}
+			END {print ns}')
 	[[ $wakeup ]] || fail "no wakeup of $tid before the trigger"
 	between "$wakeup" "$(json "$spike" .begin_ns)" "$time" "time of the wakeup"
 }
@@ -256,7 +257,8 @@ compared() { # RULE
 		awk -v RS= -v at="$(manifest "$name" time)" '/sched:sched_switch/ {
 			t = $2; sub(":", "", t); sub("[.]", "", t); if (t + 0 <= at + 0) last = $0
 		} END {print last}' | grep -Eo '^\s+[0-9a-f]+$' | tr -d '[:blank:]' >"$BATS_TEST_TMPDIR/switch"
-	jq -r '.triggers[0].stacks.user[].offset' "$BASE/incidents/$name.json" | xargs printf '%x\n' >"$BATS_TEST_TMPDIR/user"
+	jq -r '.triggers[0].stacks.user[].offset' "$BASE/incidents/$name.json" |
+		xargs printf '%x\n' >"$BATS_TEST_TMPDIR/user"
 	[[ -s $BATS_TEST_TMPDIR/user ]] || fail "no user frames"
 	diff "$BATS_TEST_TMPDIR/user" <(tail -n "$(wc -l <"$BATS_TEST_TMPDIR/user")" "$BATS_TEST_TMPDIR/switch") >&2
 }

@@ -57,19 +57,25 @@ first_cpu() {
 	wait_until 10 jq -e '.triggers[0].state.command' "$BASE/incidents/$name.json" >/dev/null
 	pid=$(jq '.triggers[0].subject.pid' "$BASE/incidents/$name.json")
 	jq '.triggers[0].state' "$BASE/incidents/$name.json" >state
-	jq -e --arg cpu "$cpu" '.policy == "other" and .nice == 7 and .rt_priority == 0 and .cpus == $cpu' state || fail "$(<state)"
+	jq -e --arg cpu "$cpu" '.policy == "other" and .nice == 7 and .rt_priority == 0 and .cpus == $cpu' state ||
+		fail "$(<state)"
 	same "the parent" "$(jq '.parents[0].pid' state)" "$(ps -o ppid= -p "$pid" | tr -d ' ')"
 	jq -e '.command | length == 511 and startswith("./subject -c ")' state || fail "$(<state)"
-	[[ ! $quota_group ]] || jq -e '.cpu[0] | .quota_ns == 10000000 and .period_ns == 100000000 and .throttled >= 0 and
+	[[ ! $quota_group ]] ||
+		jq -e '.cpu[0] | .quota_ns == 10000000 and .period_ns == 100000000 and .throttled >= 0 and
 		(.cgroup | endswith("frbpf-cause-" + $pid))' --arg pid "$$" state || fail "$(<state)"
 	run -0 frbpf show
-	[[ $output == *"  command    ./subject -c "* && $output == *"  scheduled  other, nice 7, on CPUs $cpu; "* ]] || fail "$output"
+	[[ $output == *"  command    ./subject -c "* && $output == *"  scheduled  other, nice 7, on CPUs $cpu; "* ]] ||
+		fail "$output"
 	[[ ! $quota_group || $output == *"  CPU limit  10ms in 100ms of /"*"throttled in "* ]] || fail "$output"
-	grep -qE '^machine: CPUs [0-9]+ % busy, [0-9]+ % stolen, [0-9]+ tasks runnable.*, in [0-9.]+s$' <<<"$output" || fail "$output"
+	grep -qE '^machine: CPUs [0-9]+ % busy, [0-9]+ % stolen, [0-9]+ tasks runnable.*, in [0-9.]+s$' <<<"$output" ||
+		fail "$output"
 	# at least the second of the trigger is there, even if the following seconds take as long
-	jq -e '(.time.monotonic_ns) as $t | .vitals | (.end_monotonic_ns | length) as $n | $n > 0 and .end_monotonic_ns[-1] >= $t and
+	jq -e '(.time.monotonic_ns) as $t | .vitals | (.end_monotonic_ns | length) as $n | $n > 0 and
+		.end_monotonic_ns[-1] >= $t and
 		([del(.disks)[] | length] | all(. == $n)) and (.running | length == $n) and
-		(.disks | to_entries | all((.key | test("^[0-9]+:[0-9]+$")) and (.value | type == "string")))' "$BASE/incidents/$name.json" ||
+		(.disks | to_entries | all((.key | test("^[0-9]+:[0-9]+$")) and (.value | type == "string")))' \
+		"$BASE/incidents/$name.json" ||
 		fail "$(jq .vitals "$BASE/incidents/$name.json")"
 	[[ $output != *$'\e'* ]] || fail "an escape sequence: $output"
 	frbpf_stop >/dev/null

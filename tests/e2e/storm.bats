@@ -38,9 +38,10 @@ note() {
 
 # Every match and every trigger of a rule has exactly one outcome: the counters add up.
 adds_up() { # RULE
-	[[ $(status_of "$1" '.matched - .fired - (.suppressed | .cooldown + .self + .ring_full + .count + .rule_max_dumps +
-		.max_dumps + .keys_full) | tostring') == 0 &&
-	$(status_of "$1" '.fired - (.incidents + .joined + .merged + (.suppressed | .busy + .capped + .muted)) | tostring') == 0 ]]
+	[[ $(status_of "$1" '.matched - .fired - (.suppressed | .cooldown + .self + .ring_full + .count +
+		.rule_max_dumps + .max_dumps + .keys_full) | tostring') == 0 &&
+		$(status_of "$1" '.fired - (.incidents + .joined + .merged +
+			(.suppressed | .busy + .capped + .muted)) | tostring') == 0 ]]
 }
 
 # Makes calls that match, one every MS milliseconds, until end_calls. "$BATS_TEST_TMPDIR/calls" has a line for each.
@@ -77,7 +78,8 @@ all_whole() {
 @test "fifty rules on a call: each counts every call of a storm, and fires once" {
 	{
 		for i in {1..50}; do
-			printf '[rule-r%d]\nwhen = syscall:close fails (EBADF)\nif = comm == close_storm && ppid != %d\n' "$i" "$i"
+			printf '[rule-r%d]\nwhen = syscall:close fails (EBADF)\nif = comm == close_storm && ppid != %d\n' \
+				"$i" "$i"
 			printf 'dump = none\ncooldown = 1h\n'
 		done
 	} | write_rules
@@ -90,9 +92,11 @@ all_whole() {
 	exec 5>&-
 	wait "$storm"
 	made=$(jq .calls "$BATS_TEST_TMPDIR/made")
-	note "$(jq -r '"\(.calls) calls, \(50 * .calls / .ns * 1e9 | floor) matches a second"' "$BATS_TEST_TMPDIR/made")"
+	note "$(jq -r '"\(.calls) calls, \(50 * .calls / .ns * 1e9 | floor) matches a second"' \
+		"$BATS_TEST_TMPDIR/made")"
 	same "rules with all of the matches" "$(frbpf status --json |
-		jq "[.rules[] | select(.matched == $made and .fired == 1 and .suppressed.cooldown == $made - 1)] | length")" 50
+		jq "[.rules[] | select(.matched == $made and .fired == 1 and .suppressed.cooldown == $made - 1)] |
+			length")" 50
 }
 
 @test "fifty rules fire on the same call: one incident lists them all" {
@@ -108,7 +112,8 @@ all_whole() {
 	wait_for_incident "$BASE" 1
 	frbpf_stop
 	same "incidents" "$(incidents "$BASE" | wc -l)" 1
-	same "rules" "$(jq '[.triggers[], .merged[]?] | map(.rule) | unique | length' "$BASE/incidents/$(incidents "$BASE").json")" 50
+	same "rules" "$(jq '[.triggers[], .merged[]?] | map(.rule) | unique | length' \
+		"$BASE/incidents/$(incidents "$BASE").json")" 50
 	all_whole
 }
 
@@ -260,7 +265,8 @@ socket,socketpair|EMFILE ENOMEM'
 # From now until end_errors, SYSCALLS of the daemon ($pid) fail with ERROR. WHEN says which calls fail; each thread
 # counts its own.
 begin_errors() { # SYSCALLS ERROR WHEN
-	strace -f -qq -p "$pid" -o "$BATS_TEST_TMPDIR/traced" -e "trace=?${1//,/,?}" -e "inject=?${1//,/,?}:error=$2:when=$3" \
+	strace -f -qq -p "$pid" -o "$BATS_TEST_TMPDIR/traced" -e "trace=?${1//,/,?}" \
+		-e "inject=?${1//,/,?}:error=$2:when=$3" \
 		</dev/null >/dev/null 2>"$BATS_TEST_TMPDIR/strace" 3>&- &
 	tracer=$!
 	wait_until 20 is_traced || fail "strace: $(cat "$BATS_TEST_TMPDIR/strace")"
@@ -337,9 +343,11 @@ need_strace() {
 			for when in $(short_or_long "$((1 + turn % 2))+$((1 + turn % 3))" "1 2 3 5 8 1+ 2+ 1+2 1+3"); do
 				# the short form runs only one of the two commands for each error
 				[[ ! ${FRBPF_LONG-} ]] && ((turn % 2)) || under_errors "$calls" "$error" "$when" dump
-				[[ ! ${FRBPF_LONG-} ]] && ((turn % 2 == 0)) || under_errors "$calls" "$error" "$when" load "$RULES.2"
+				[[ ! ${FRBPF_LONG-} ]] && ((turn % 2 == 0)) ||
+					under_errors "$calls" "$error" "$when" load "$RULES.2"
 			done
-			frbpf_load >"$BATS_TEST_TMPDIR/said" 2>&1 || fail "after $calls $error: load: $(cat "$BATS_TEST_TMPDIR/said")"
+			frbpf_load >"$BATS_TEST_TMPDIR/said" 2>&1 ||
+				fail "after $calls $error: load: $(cat "$BATS_TEST_TMPDIR/said")"
 			frbpf dump >"$BATS_TEST_TMPDIR/paths" || fail "after $calls $error: dump"
 			same "files after $calls $error" "$(xargs stat -c %s <"$BATS_TEST_TMPDIR/paths" | wc -l)" 2
 		done
@@ -363,7 +371,8 @@ need_strace() {
 	"$WORKLOADS/crowd" "$(short_or_long 300 10000)" <"$BATS_TEST_TMPDIR/hold" >"$BATS_TEST_TMPDIR/crowd" 3>&- &
 	background+=("$!")
 	for i in 1 2; do
-		"$WORKLOADS/many_maps" "$(short_or_long 2000 32000)" <"$BATS_TEST_TMPDIR/hold" >"$BATS_TEST_TMPDIR/maps.$i" 3>&- &
+		"$WORKLOADS/many_maps" "$(short_or_long 2000 32000)" <"$BATS_TEST_TMPDIR/hold" \
+			>"$BATS_TEST_TMPDIR/maps.$i" 3>&- &
 		background+=("$!")
 	done
 	exec 5>"$BATS_TEST_TMPDIR/hold"
@@ -384,7 +393,8 @@ need_strace() {
 	) >"$BATS_TEST_TMPDIR/call" 3>&-
 	wait_for_incident "$BASE" 1
 	name=$(incidents "$BASE")
-	same "cgroup" "$(jq -r .triggers[0].state.cgroup "$BASE/incidents/$name.json")" "/${cgroup##*/}/g$((groups - 1))"
+	same "cgroup" "$(jq -r .triggers[0].state.cgroup "$BASE/incidents/$name.json")" \
+		"/${cgroup##*/}/g$((groups - 1))"
 	same "comm" "$(manifest "$name" comm)" "$victim"
 	perf_quiet script -i "$BASE/session-sched/perf.data.$name" -F comm,tid,ip,sym,dso
 	grep -q "^ *$victim " "$perf_out" || fail "no sample of $victim"

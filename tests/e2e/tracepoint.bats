@@ -26,7 +26,8 @@ teardown() {
 
 # Starts perf record as a witness of EVENT on the whole machine, with FILTER if given, until witness_end.
 witness_begin() { # EVENT [FILTER]
-	local arguments=(-q -a -k CLOCK_MONOTONIC -e "$1" -o "$BATS_TEST_TMPDIR/witness" --control "fifo:$BATS_TEST_TMPDIR/ctl,$BATS_TEST_TMPDIR/ack")
+	local arguments=(-q -a -k CLOCK_MONOTONIC -e "$1" -o "$BATS_TEST_TMPDIR/witness" \
+		--control "fifo:$BATS_TEST_TMPDIR/ctl,$BATS_TEST_TMPDIR/ack")
 	[[ ! ${2-} ]] || arguments+=(--filter "$2")
 	mkfifo "$BATS_TEST_TMPDIR/ctl" "$BATS_TEST_TMPDIR/ack"
 	perf record --no-bpf-event -D -1 "${arguments[@]}" -- sleep 60 >/dev/null 2>&1 3>&- &
@@ -41,7 +42,8 @@ witness_end() { # its events: into the file seen
 	wait "$perf_pid" || true
 	perf_pid=''
 	exec 7>&- 8>&-
-	perf script -i "$BATS_TEST_TMPDIR/witness" --ns -F comm,pid,tid,cpu,time,event,trace >"$BATS_TEST_TMPDIR/seen" 2>/dev/null
+	perf script -i "$BATS_TEST_TMPDIR/witness" --ns -F comm,pid,tid,cpu,time,event,trace >"$BATS_TEST_TMPDIR/seen" \
+		2>/dev/null
 }
 
 rules_matched() { # RULE N
@@ -140,7 +142,8 @@ make_memory_cgroup() {
 	same "rule" "$(manifest "$name" rule)" oom
 	same "pid" "$(manifest "$name" pid)" "$hog"
 	same "comm" "$(manifest "$name" comm)" frbpf-hog
-	between "$(cat "$cgroup"/memory.{oom_control,events} 2>/dev/null | awk '$1 == "oom_kill" { print $2 }')" 1 1 "kills as the cgroup counts them"
+	between "$(cat "$cgroup"/memory.{oom_control,events} 2>/dev/null | awk '$1 == "oom_kill" { print $2 }')" 1 1 \
+		"kills as the cgroup counts them"
 	# the trigger has its cgroup if the tracepoint's format has the task (since 6.8)
 	if grep -q comm /sys/kernel/tracing/events/oom/mark_victim/format; then
 		memcg=$(basename "$cgroup")
@@ -286,7 +289,8 @@ has_matched() { # RULE N
 	exec 5<&"${LISTENER[0]}"
 	expect_line 5 listening
 	mkfifo "$BATS_TEST_TMPDIR/in" "$BATS_TEST_TMPDIR/out"
-	ip netns exec "$net-a" "$WORKLOADS/tcp_pair" send 10.77.0.2 $port <"$BATS_TEST_TMPDIR/in" >"$BATS_TEST_TMPDIR/out" 3>&- 5<&- 7>&- 8>&- &
+	ip netns exec "$net-a" "$WORKLOADS/tcp_pair" send 10.77.0.2 $port <"$BATS_TEST_TMPDIR/in" \
+		>"$BATS_TEST_TMPDIR/out" 3>&- 5<&- 7>&- 8>&- &
 	sender=$!
 	exec 4>"$BATS_TEST_TMPDIR/in" 6<"$BATS_TEST_TMPDIR/out"
 	expect_line 6 connected
@@ -302,12 +306,15 @@ has_matched() { # RULE N
 	same "of another net" "$(jq '.rules[] | select(.name == "other-net").matched' <<<"$status")" 0
 	between "$(jq '.rules[] | select(.name == "not-other").matched' <<<"$status")" 2 100 "not another net"
 	witness_end
-	between "$(grep -c 'daddr=10.77.0.2' "$BATS_TEST_TMPDIR/seen")" 2 100 "retransmits that perf saw in $(cat "$BATS_TEST_TMPDIR/seen")"
+	between "$(grep -c 'daddr=10.77.0.2' "$BATS_TEST_TMPDIR/seen")" 2 100 \
+		"retransmits that perf saw in $(cat "$BATS_TEST_TMPDIR/seen")"
 	# the trigger is the second retransmit, on its CPU: after the first one's record, and before the third one's
 	time=$(manifest "$name" time)
 	awk '{ gsub(/[].:[]/, "", $0); print $3 + 0, $4 + 0 }' "$BATS_TEST_TMPDIR/seen" >"$BATS_TEST_TMPDIR/hits"
-	awk -v t="$time" -v cpu="$(manifest "$name" cpu)" 'NR == 1 && $2 >= t || NR == 2 && $1 != cpu || NR == 3 && $2 <= t { bad = 1 }
-		END { exit bad || NR < 2 }' "$BATS_TEST_TMPDIR/hits" || fail "$time is not the second of $(cat "$BATS_TEST_TMPDIR/seen")"
+	awk -v t="$time" -v cpu="$(manifest "$name" cpu)" \
+		'NR == 1 && $2 >= t || NR == 2 && $1 != cpu || NR == 3 && $2 <= t { bad = 1 }
+		END { exit bad || NR < 2 }' "$BATS_TEST_TMPDIR/hits" ||
+		fail "$time is not the second of $(cat "$BATS_TEST_TMPDIR/seen")"
 }
 
 @test "a program starts: its file, by pattern, as often as perf saw it" {

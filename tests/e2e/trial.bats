@@ -81,7 +81,8 @@ try() {
 	jq -se --slurpfile t tried '[$t[0].rules[] | select(.name == "sleep") | .fires[]] as $f |
 		[range(length)] | all(. as $i | $f[$i].time_ns <= $all[$i].end_ns and
 			$f[$i].time_ns - $f[$i].value_ns >= $all[$i].begin_ns and
-			$f[$i].tid == $all[$i].tid and $f[$i].comm == "tried")' --argjson all "$(jq -s . workload.out)" \
+			$f[$i].tid == $all[$i].tid and $f[$i].comm == "tried")' \
+		--argjson all "$(jq -s . workload.out)" \
 		workload.out || fail "$(of sleep .fires) $(cat workload.out)"
 	same "with a cooldown" "$(of cool '[.fired, .suppressed.cooldown]')" "[1,$((n - 1))]"
 	# the rule fires while the call hangs, 20 ms after it began

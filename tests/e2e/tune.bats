@@ -25,7 +25,8 @@ is_watching() {
 start_tune() { # ARGUMENTS...
 	answer=$BATS_TEST_TMPDIR/answer
 	rm -f "$BATS_TEST_TMPDIR/messages"
-	timeout -k 5 120 "$FRBPF" tune --for 100s --json "$@" >"$answer" 2>"$BATS_TEST_TMPDIR/messages" </dev/null 3>&- &
+	timeout -k 5 120 "$FRBPF" tune --for 100s --json "$@" >"$answer" 2>"$BATS_TEST_TMPDIR/messages" </dev/null \
+		3>&- &
 	tuner=$!
 	wait_until 60 is_watching || fail "$(cat "$BATS_TEST_TMPDIR/messages")"
 }
@@ -95,7 +96,8 @@ same_rules() { # WHEN, of those of all rates
 	cp "$(command -v cat)" "$BATS_TEST_TMPDIR/frbpf-mem"
 	truncate -s 64M "$BATS_TEST_TMPDIR/file"
 	start_tune reclaim --if 'comm == "frbpf-mem"'
-	(in_memory_group perf stat -x , -o "$counted" -e vmscan:mm_vmscan_memcg_reclaim_end,vmscan:mm_vmscan_direct_reclaim_end \
+	(in_memory_group perf stat -x , -o "$counted" \
+		-e vmscan:mm_vmscan_memcg_reclaim_end,vmscan:mm_vmscan_direct_reclaim_end \
 		"$BATS_TEST_TMPDIR/frbpf-mem" "$BATS_TEST_TMPDIR/file" >/dev/null)
 	finish_tune
 	same "searches" "$(jq .values "$answer")" "$(awk -F, '/reclaim_end/ {n += $1} END {print n}' "$counted")"
@@ -124,7 +126,8 @@ same_rules() { # WHEN, of those of all rates
 	need_btf
 	# both have a /run/frbpf of their own
 	# shellcheck disable=SC2016 # of the inner shell
-	WORKLOADS=$WORKLOADS unshare -m bash -c 'mkdir -p /run/frbpf && mount -t tmpfs -o mode=755 t /run/frbpf && . "$1"' - /dev/stdin <<-'EOF'
+	WORKLOADS=$WORKLOADS unshare -m bash -c \
+		'mkdir -p /run/frbpf && mount -t tmpfs -o mode=755 t /run/frbpf && . "$1"' - /dev/stdin <<-'EOF'
 		cd "$BATS_TEST_TMPDIR"
 		timeout -k 5 60 "$FRBPF" tune 'app:job > 1s' --if 'size > 3' --for 100s --json >answer 2>messages </dev/null 3>&- &
 		tuner=$!
@@ -138,7 +141,8 @@ same_rules() { # WHEN, of those of all rates
 		kill -INT $tuner
 		wait $tuner
 	EOF
-	jq -e '.values == 3 and .largest_ns == 26e6' "$BATS_TEST_TMPDIR/answer" || fail "$(cat "$BATS_TEST_TMPDIR/answer")"
+	jq -e '.values == 3 and .largest_ns == 26e6' "$BATS_TEST_TMPDIR/answer" ||
+		fail "$(cat "$BATS_TEST_TMPDIR/answer")"
 	grep -q 'messages go to the recorder that listens at /run/frbpf/app' "$BATS_TEST_TMPDIR/refused" ||
 		fail "$(cat "$BATS_TEST_TMPDIR/refused")"
 }
@@ -152,7 +156,8 @@ same_rules() { # WHEN, of those of all rates
 		if = size > 3
 	EOF
 	# shellcheck disable=SC2016 # of the inner shell
-	WORKLOADS=$WORKLOADS RULES=$RULES unshare -m bash -c 'mkdir -p /run/frbpf && mount -t tmpfs -o mode=755 t /run/frbpf && . "$1"' - /dev/stdin <<-'EOF'
+	WORKLOADS=$WORKLOADS RULES=$RULES unshare -m bash -c \
+		'mkdir -p /run/frbpf && mount -t tmpfs -o mode=755 t /run/frbpf && . "$1"' - /dev/stdin <<-'EOF'
 		cd "$BATS_TEST_TMPDIR"
 		timeout -k 5 60 "$FRBPF" check --live 100s --json "$RULES" >answer 2>messages </dev/null 3>&- &
 		checker=$!
@@ -165,7 +170,8 @@ same_rules() { # WHEN, of those of all rates
 		kill -INT $checker
 		wait $checker
 	EOF
-	jq -e '(.live.rules[0].matched == 3) and (.left_out | any(test("messages")) | not)' "$BATS_TEST_TMPDIR/answer" ||
+	jq -e '(.live.rules[0].matched == 3) and (.left_out | any(test("messages")) | not)' \
+		"$BATS_TEST_TMPDIR/answer" ||
 		fail "$(cat "$BATS_TEST_TMPDIR/answer")"
 	grep -qx 'not checked: messages of applications: they go to the recorder that listens at /run/frbpf/app' \
 		"$BATS_TEST_TMPDIR/deaf" || fail "$(cat "$BATS_TEST_TMPDIR/deaf")"

@@ -274,7 +274,8 @@ mini_debuginfo() {
 		}
 	EOF
 	# rustup finds the compiler by the home directory
-	HOME=$(getent passwd "$(id -u)" | cut -d: -f6) rustc -O -o "$panics" "$panics.rs" 2>/dev/null || skip "rustc cannot build here"
+	HOME=$(getent passwd "$(id -u)" | cut -d: -f6) rustc -O -o "$panics" "$panics.rs" 2>/dev/null ||
+		skip "rustc cannot build here"
 	mini_debuginfo "$panics"
 	rules <<-EOF
 		[rule-inner]
@@ -427,7 +428,8 @@ mini_debuginfo() {
 	[[ $output == *"no such file, and no running process has one"* ]]
 	unshare -m true 2>/dev/null || skip "no mount namespaces"
 	# shellcheck disable=SC2016 # for the shell in there
-	start_waiting unshare -m bash -c 'mount -t tmpfs none "$1" && cp "$2" "$1/server" && exec "$1/server" "${@:3}"' \
+	start_waiting unshare -m bash -c \
+		'mount -t tmpfs none "$1" && cp "$2" "$1/server" && exec "$1/server" "${@:3}"' \
 		- "$BATS_TEST_TMPDIR/inside" "$program" --ms 30
 	[[ ! -e $BATS_TEST_TMPDIR/inside/server ]]
 	frbpf_load

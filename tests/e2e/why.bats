@@ -79,7 +79,8 @@ record_possible() { # NAME...
 @test "why distinguishes compaction of memory from computing" {
 	need_recording
 	[[ -w /proc/sys/vm/compact_memory ]] || skip "nobody can ask for compaction here"
-	timeout -k 5 60 perf record -q -k CLOCK_MONOTONIC -o a.data -m 8M -a -e sched:sched_switch -e sched:sched_waking \
+	timeout -k 5 60 perf record -q -k CLOCK_MONOTONIC -o a.data -m 8M -a -e sched:sched_switch \
+		-e sched:sched_waking \
 		-e compaction:mm_compaction_begin -e compaction:mm_compaction_end -- \
 		sh -c 'echo $$ >tid; echo 1 >/proc/sys/vm/compact_memory' </dev/null 3>&-
 	"$FRBPF" why -i a.data --tid "$(<tid)" --json >answer
@@ -89,7 +90,8 @@ record_possible() { # NAME...
 # Softirqs must take at least a twentieth of the time. How much they take depends on the machine.
 softirqs_took_time() { # DUMP
 	why_of "$1" "$(<truth)" --json >answer
-	jq -e '([.tree.causes[] | select(.type == "interrupted" and .softirq) | .ns] | add) * 20 > .of_ns' answer || fail "$(<answer)"
+	jq -e '([.tree.causes[] | select(.type == "interrupted" and .softirq) | .ns] | add) * 20 > .of_ns' answer ||
+		fail "$(<answer)"
 }
 
 @test "softirqs are found by the sums that a BPF program writes, and by each single event" {
@@ -109,7 +111,8 @@ softirqs_took_time() { # DUMP
 		run -0 events "$dump" irq:softirq_exit
 		[[ ! $level && ! $output ]] || [[ $level && $output ]] || fail "level $level: ${output:0:1000}"
 		run -0 events "$dump" frbpf:interrupt
-		[[ $level && ! $output ]] || [[ ! $level && $output == *"softirq="*" times="* ]] || fail "level $level: ${output:0:1000}"
+		[[ $level && ! $output ]] || [[ ! $level && $output == *"softirq="*" times="* ]] ||
+			fail "level $level: ${output:0:1000}"
 		frbpf stop
 	done
 }
@@ -147,7 +150,8 @@ record_throttled() {
 	{ cat; printf '[rule-late]\nwhen = runqlat > 40ms\nif = comm == "cause"\n'; } >"$RULES"
 	frbpf_load >/dev/null
 	# shellcheck disable=SC2016 # of the inner shell
-	sh -c 'echo $$ >"$1/cgroup.procs" && exec "$2" --ms 60000 quota' - "$quota_group" "$WORKLOADS/cause" >/dev/null 3>&- &
+	sh -c 'echo $$ >"$1/cgroup.procs" && exec "$2" --ms 60000 quota' - "$quota_group" "$WORKLOADS/cause" \
+		>/dev/null 3>&- &
 	suspect=$!
 	wait_for_incident "$BASE" 1
 	wait_until 20 jq -e '.triggers[0].state.cpu[0].throttled > 0' "$BASE"/incidents/*.json >/dev/null
@@ -194,7 +198,8 @@ forget_state() {
 	line=$(<truth)
 	why_of a.data "$line" --json >why.json
 	# the children of the root, and of each wait whose waker is followed, add up
-	jq -e '[.. | objects | select(.causes and (.causes | length) > 0) | .ns - ([.causes[].ns] | add)] | all(. == 0)' why.json
+	jq -e '[.. | objects | select(.causes and (.causes | length) > 0) | .ns - ([.causes[].ns] | add)] | all(. == 0)' \
+		why.json
 	jq -e '.schema == 1 and .tree.ns == .of_ns and .culprit.comm == "cause"' why.json
 	run -0 why_of a.data "$line"
 	[[ ${lines[0]} == *"waited for a futex in"*"until woken by cause/"*"it chose to sleep" ]] || fail "$output"
@@ -233,7 +238,8 @@ forget_state() {
 @test "why accepts files of perf sched record, and needs no root" {
 	local line
 	need_recording
-	timeout -k 5 60 perf sched record -k CLOCK_MONOTONIC -o a.data -- "$WORKLOADS/cause" server >truth 2>perf.err </dev/null 3>&- ||
+	timeout -k 5 60 perf sched record -k CLOCK_MONOTONIC -o a.data -- "$WORKLOADS/cause" server >truth 2>perf.err \
+		</dev/null 3>&- ||
 		fail "$(cat perf.err)"
 	line=$(<truth)
 	# this file has no stacks: the waker is known, the reason for the wait is not
@@ -246,7 +252,8 @@ forget_state() {
 @test "the sandbox refuses nothing that is needed to name functions of the vDSO" {
 	need_recording
 	perf record -q -k CLOCK_MONOTONIC -o a.data -m 4M -a -e sched:sched_switch -e cpu-clock/freq=999/ -g -- \
-		perl -MTime::HiRes=clock_gettime,CLOCK_MONOTONIC -e 'print $$; clock_gettime(CLOCK_MONOTONIC) for 1 .. 3e6' >tid 3>&-
+		perl -MTime::HiRes=clock_gettime,CLOCK_MONOTONIC \
+		-e 'print $$; clock_gettime(CLOCK_MONOTONIC) for 1 .. 3e6' >tid 3>&-
 	timeout -k 5 60 "$FRBPF" why --json -i a.data --tid "$(<tid)" >why.json 2>err || fail "$(<err)"
 	same "errors" "$(<err)" ""
 	# make sure that there was something to look up

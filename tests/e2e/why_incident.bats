@@ -86,7 +86,8 @@ record_incident() { # NAME
 	[[ ${lines[0]} == *"waited for its own timer in frameless_hold ("* ]] || fail "$output"
 	# the dump has stack copies of no other task
 	perf script -i "$BASE"/session-evidence/perf.data.* -D 2>/dev/null |
-		awk '/PERF_RECORD_SAMPLE/ { copied = 0 } /^\.\.\. ustack/ { copied = 1 } copied && /^ \.\.\. thread:/ { print $3 }' |
+		awk '/PERF_RECORD_SAMPLE/ { copied = 0 } /^\.\.\. ustack/ { copied = 1 }
+			copied && /^ \.\.\. thread:/ { print $3 }' |
 		sort -u >copied
 	same "who has copies" "$(sed 's/:.*//' copied)" frameless
 }
@@ -108,12 +109,14 @@ record_incident() { # NAME
 	wait_until 20 jq -e '.triggers[0].state.waits_for' "$BASE/incidents/$name.json" >/dev/null
 	wait "$suspect"
 	suspect=
-	jq -e --argjson owner "$(jq '.culprits[0]' truth)" '.triggers[0].state.waits_for | .what == "mutex" and .tid == $owner' \
+	jq -e --argjson owner "$(jq '.culprits[0]' truth)" \
+		'.triggers[0].state.waits_for | .what == "mutex" and .tid == $owner' \
 		"$BASE/incidents/$name.json" || fail "$(<truth) $(jq .triggers[0] "$BASE/incidents/$name.json")"
 	run -0 frbpf why "$name"
 	[[ ${lines[0]} == *"waited for a futex"*", which cause/$(jq '.culprits[0]' truth) holds, which meanwhile waited for its own timer"* ]] ||
 		fail "$output"
-	frbpf show "$name" | grep -q "waits for  a mutex that cause/$(jq '.culprits[0]' truth) holds" || fail "$(frbpf show "$name")"
+	frbpf show "$name" | grep -q "waits for  a mutex that cause/$(jq '.culprits[0]' truth) holds" ||
+		fail "$(frbpf show "$name")"
 	# a file lock, as in /proc/locks
 	mkfifo taken
 	flock -o locked sh -c 'echo >taken; exec sleep 1000' 3>&- &
@@ -124,7 +127,8 @@ record_incident() { # NAME
 	wait_for_incident "$BASE" 2
 	name=$(incidents "$BASE" | tail -n 1)
 	wait_until 20 jq -e ".triggers[0].state.waits_for | .what == \"file-lock\" and .pid == $owner" \
-		"$BASE/incidents/$name.json" || fail "$(jq .triggers[0].state "$BASE/incidents/$name.json") $(cat /proc/locks)"
+		"$BASE/incidents/$name.json" ||
+		fail "$(jq .triggers[0].state "$BASE/incidents/$name.json") $(cat /proc/locks)"
 	frbpf show "$name" | grep -q "waits for  a file-lock that flock/$owner holds" || fail "$(frbpf show "$name")"
 	# the dump has the owner, too, as the kernel saw it when the wait began
 	events "$BASE/session-evidence/perf.data.$name" frbpf:lock_wait | grep -q "flock lock=0x.* owner=$owner " ||
@@ -145,14 +149,18 @@ explained() { # MANIFEST
 @test "why explains a dump of an older version, as far as its events allow" {
 	tar -xJf "$BATS_TEST_DIRNAME/data/old-incident.tar.xz" || skip "no tar, or no xz"
 	timeout -k 5 60 "$FRBPF" why --json old-incident/incidents/*.json >why.json
-	jq -e '.of_ns > 60000000 and (.tree.causes[0] | .type == "waited" and .woken_by == "task" and .waker.tid == 6195 and
-		.waker.comm == "cause" and .ns * 100 > 98 * 60000000) and ([.tree.causes[].ns] | add) == .of_ns' why.json || fail "$(<why.json)"
-	jq -e '.cause == "unknown" and (.verdict | test("until woken by cause/6195.* unknown: "))' why.json || fail "$(<why.json)"
+	jq -e '.of_ns > 60000000 and (.tree.causes[0] | .type == "waited" and .woken_by == "task" and
+		.waker.tid == 6195 and
+		.waker.comm == "cause" and .ns * 100 > 98 * 60000000) and ([.tree.causes[].ns] | add) == .of_ns' \
+		why.json || fail "$(<why.json)"
+	jq -e '.cause == "unknown" and (.verdict | test("until woken by cause/6195.* unknown: "))' why.json ||
+		fail "$(<why.json)"
 	# the dump alone gives the same answer
 	timeout -k 5 60 "$FRBPF" why --json old-incident/session-sched/perf.data.* >dump.json
 	same "of the dump" "$(jq -S 'del(.call)' dump.json)" "$(jq -S 'del(.call)' why.json)"
 	run -0 timeout -k 5 60 "$FRBPF" show old-incident/incidents/*.json
-	[[ $output == *"fired by rule slow: syscall:futex > 40ms"* && $output == *"until woken by cause/6195"* ]] || fail "$output"
+	[[ $output == *"fired by rule slow: syscall:futex > 40ms"* && $output == *"until woken by cause/6195"* ]] ||
+		fail "$output"
 }
 
 @test "the recorder has each incident explained: in the manifest, on the line of ls" {
@@ -164,7 +172,8 @@ explained() { # MANIFEST
 	wait_until 30 explained "$BASE/incidents/$(incidents "$BASE" | head -n 1).json" || fail "$(cat "$BASE/output")"
 	name=$(incidents "$BASE" | head -n 1)
 	verdict=$(jq -r .why.verdict "$BASE/incidents/$name.json")
-	[[ $verdict == *"waited for a futex"*"until woken by its owner cause/$(jq '.culprits[0]' truth)"* ]] || fail "$verdict"
+	[[ $verdict == *"waited for a futex"*"until woken by its owner cause/$(jq '.culprits[0]' truth)"* ]] ||
+		fail "$verdict"
 	run -0 frbpf ls
 	[[ ${#lines[@]} == 1 && ${lines[0]} == "$name  lock: "*"  why: $verdict" ]] || fail "$output"
 	# `why` prints the same for the files
@@ -226,12 +235,14 @@ copy_incident() {
 		copy_incident "$name" "200101010101010$((5 + n))" ".why.culprit.comm = \"kworker/$n:$n+flush\""
 	done
 	run -0 frbpf ls --causes
-	[[ ${#lines[@]} == 2 && ${lines[0]} == *"     2  lock: "* && ${lines[1]} == *"     2  lock: "* ]] || fail "$output"
+	[[ ${#lines[@]} == 2 && ${lines[0]} == *"     2  lock: "* && ${lines[1]} == *"     2  lock: "* ]] ||
+		fail "$output"
 	rm "$BASE/incidents/200101010101010"[67].json
 	copy_incident "$name" 2001010101010102 '.why.culprit.cgroup = "/another.service"'
 	copy_incident "$name" 2001010101010103 '.why.resource = "sdz (8:400)"'
 	copy_incident "$name" 2001010101010104 '.why.culprit.process = "another"'
-	frbpf ls --causes --json | jq -e --arg n "$name" 'map(.incidents) == [["2001010101010102"], ["2001010101010103"],
+	frbpf ls --causes --json |
+		jq -e --arg n "$name" 'map(.incidents) == [["2001010101010102"], ["2001010101010103"],
 		["2001010101010104"], ["2001010101010101", $n]]' || fail "$(frbpf ls --causes)"
 }
 
@@ -306,10 +317,12 @@ kernel_names_of() { # DUMP [OPTION...]
 	cp -r "$BASE" copy && chmod -R a+rX . && chmod 0755 .
 	without_kernel_names "$FRBPF" why --json "copy/incidents/$name.json" | jq "$all_but_paths" >hidden.json
 	same "without kallsyms" "$(<hidden.json)" "$(<here.json)"
-	setpriv --reuid 65534 --clear-groups "$FRBPF" why --json "copy/incidents/$name.json" | jq "$all_but_paths" >user.json
+	setpriv --reuid 65534 --clear-groups "$FRBPF" why --json "copy/incidents/$name.json" |
+		jq "$all_but_paths" >user.json
 	same "without root" "$(<user.json)" "$(<here.json)"
 	# the names are there even if only the dump and the manifest were copied
-	mkdir flat && cp "$manifest" "$BASE/session-evidence/perf.data.$name" flat && mv "$BASE" gone && chmod -R a+rX flat
+	mkdir flat && cp "$manifest" "$BASE/session-evidence/perf.data.$name" flat && mv "$BASE" gone &&
+		chmod -R a+rX flat
 	for what in "flat/$name.json" "flat/perf.data.$name"; do
 		setpriv --reuid 65534 --clear-groups "$FRBPF" why --json "$what" | jq "$all_but_paths" >user.json
 		same "of $what" "$(<user.json)" "$(<here.json)"
@@ -350,7 +363,9 @@ expect_known() { # INCIDENT REASON
 	[[ $stderr == *"$2"* ]] || fail "$stderr"
 	[[ $output == *"fired by rule lock: syscall:futex > 40ms"*"value"*"subject    cause (pid "* ]] || fail "$output"
 	run -1 --separate-stderr frbpf why --json "$1"
-	jq -e --arg r "$2" '.schema == 1 and .cause == "unknown" and (.verdict | contains($r)) and .trigger.rule == "lock"' <<<"$output" ||
+	jq -e --arg r "$2" \
+		'.schema == 1 and .cause == "unknown" and (.verdict | contains($r)) and .trigger.rule == "lock"' \
+		<<<"$output" ||
 		fail "$output"
 }
 
@@ -396,7 +411,8 @@ expect_known() { # INCIDENT REASON
 	need_recording
 	need_btf
 	record_explained
-	jq '.triggers[0].time.monotonic_ns += 100000000000' "$BASE/incidents/$name.json" >m && mv m "$BASE/incidents/$name.json"
+	jq '.triggers[0].time.monotonic_ns += 100000000000' "$BASE/incidents/$name.json" >m &&
+		mv m "$BASE/incidents/$name.json"
 	expect_known "$name" "nothing was recorded in that interval: the recorded switches are from "
 }
 
@@ -437,7 +453,8 @@ expect_known() { # INCIDENT REASON
 	same "exit status" "$status" 2
 	same "incidents" ${#incidents[@]} 1
 	# on a busy machine, the verdict gives the number of tasks instead of a name
-	jq -e '.why.verdict | test("waited for CPU 0 behind (.*before SCHED_IDLE|[0-9]+ tasks)")' out/incidents/*.json ||
+	jq -e '.why.verdict | test("waited for CPU 0 behind (.*before SCHED_IDLE|[0-9]+ tasks)")' \
+		out/incidents/*.json ||
 		fail "$(jq .why out/incidents/*.json)"
 	run -0 frbpf why out/incidents/*.json
 	[[ $output == *"(before SCHED_IDLE)"* && $output != *"same priority"* ]] || fail "$output"
@@ -448,7 +465,8 @@ expect_known() { # INCIDENT REASON
 	need_btf
 	echo truth >truth
 	# the dump has no event of the program between its start and the call
-	run -2 timeout -k 5 60 "$FRBPF" run -o out --when 'syscall:openat > 1ns' --if 'comm == "cat" && path == "truth"' -- sh -c 'cat truth; true'
+	run -2 timeout -k 5 60 "$FRBPF" run -o out --when 'syscall:openat > 1ns' \
+		--if 'comm == "cat" && path == "truth"' -- sh -c 'cat truth; true'
 	jq -e '.why.verdict | test(": cat/[0-9]+ ")' out/incidents/*.json || fail "$(jq .why out/incidents/*.json)"
 }
 
@@ -497,7 +515,8 @@ no_explainers() {
 @test "frbpf run puts the answer of why into its summary, JUnit and the manifest" {
 	need_recording
 	need_btf
-	run -2 timeout -k 5 60 "$FRBPF" run -o out --when 'syscall:futex > 40ms' -- chrt -r 1 "$WORKLOADS/cause" lock-sleep
+	run -2 timeout -k 5 60 "$FRBPF" run -o out --when 'syscall:futex > 40ms' -- \
+		chrt -r 1 "$WORKLOADS/cause" lock-sleep
 	grep -q '^Why: .*waited for a futex' out/summary.md || fail "$(cat out/summary.md)"
 	grep -q 'message="[^"]*; why: [^"]*waited for a futex' out/junit.xml || fail "$(cat out/junit.xml)"
 	jq -e '.why.verdict | contains("waited for a futex")' out/incidents/*.json
@@ -528,8 +547,8 @@ no_explainers() {
 @test "frbpf run -a records everything that why needs" {
 	need_recording
 	need_btf
-	run -2 timeout -k 5 60 "$FRBPF" run -a -o out --when 'syscall:futex > 40ms' --if 'comm == "cause"' --dumps 1 -- \
-		chrt -r 1 "$WORKLOADS/cause" lock-sleep
+	run -2 timeout -k 5 60 "$FRBPF" run -a -o out --when 'syscall:futex > 40ms' --if 'comm == "cause"' \
+		--dumps 1 -- chrt -r 1 "$WORKLOADS/cause" lock-sleep
 	for event in block:block_rq_issue sched:sched_migrate_task frbpf:lock_wait; do
 		perf evlist -i out/session-evidence/perf.data.* | grep -qx "$event" ||
 			fail "no $event: $(perf evlist -i out/session-evidence/perf.data.* 2>&1)"

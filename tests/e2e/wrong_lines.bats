@@ -94,7 +94,8 @@ errors_of() { # TEXT
 	need_btf
 	local n=0 line wanted
 	printf '[daemon]\nbase = %s\n' "$BASE" >"$RULES"
-	for line in '-p 4194304' '-e cpu-clock -G no/such/cgroup -a' '-e cpu-clock -t 1,4194304' '-e cpu-clock -u 54399'; do
+	for line in '-p 4194304' '-e cpu-clock -G no/such/cgroup -a' '-e cpu-clock -t 1,4194304' \
+		'-e cpu-clock -u 54399'; do
 		((n += 1))
 		one_session "$n" "$line" >>"$RULES"
 	done
