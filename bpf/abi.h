@@ -651,9 +651,9 @@ enum frbpf_scope {
 /*
  * A look: the daemon runs programs that scan pending events, those that have begun and not ended. A
  * look describes one moment, `now`, which is read before the scan. An event that began earlier and
- * has not ended was pending at that moment. It matches a rule if it has passed the threshold since
- * the last look that saw it, or if no look has seen it since the rule came into force. So it
- * matches exactly once, even if a look misses it, and no list of earlier matches is needed.
+ * has not ended was pending at that moment. It matches a rule if it is above the threshold, and
+ * was not when a look last saw it with this rule in force. So it matches exactly once, even if a
+ * look misses it, and no list of earlier matches is needed.
  */
 struct frbpf_look {
 	__u64 now;    /* ns; written by the daemon before the look */

@@ -50,7 +50,7 @@ int BPF_PROG(hi_exit, int irq, struct irqaction *action, int ret)
 		return 0;
 	s = (struct measured){ .now = now, .value = value, .bank = bank };
 	s.self = is_own_task() && is_dump_written(now);
-	m = match_of_cpu(&s);
+	m = match_begin_no_subject(&s);
 	if (!m)
 		return 0;
 	m->source = FRBPF_SOURCE_HARDIRQ;

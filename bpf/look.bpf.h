@@ -10,7 +10,7 @@
  *
  * A look may miss an event: a walk over a hash table may skip entries while others are deleted, and
  * on some kernels a look-up may fail. So each event has the time of the last look that ran the
- * rules for it, and an event that was missed is found by the next look.
+ * rules for it. An event that one look misses is found by the next.
  *
  * The programs of the same source may interrupt a look, so it has a struct match of its own. There
  * is one look at a time.

@@ -170,7 +170,7 @@ static __always_inline struct match *match_begin(struct measured *s, struct task
 }
 
 /* The same for an event without a subject. */
-static __always_inline struct match *match_of_cpu(const struct measured *s)
+static __always_inline struct match *match_begin_no_subject(const struct measured *s)
 {
 	return in_scope(bpf_get_current_task_btf()) ? match_new(s) : NULL;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Builds the paths that conditions match: those of the cgroup and of the executable of a task. A
- * path is built when an event is above the lowest threshold and a rule needs it, so it is correct
- * even right after a rename. Paths are cut after FRBPF_MATCH_PATH bytes or FRBPF_PATH_NAMES names.
+ * path is built when an event is above the lowest threshold and a rule needs the path. So it is
+ * correct even right after a rename. Paths are cut after FRBPF_MATCH_PATH bytes or FRBPF_PATH_NAMES names.
  * One with more than PATH_STEPS steps (names and mounts) is empty: unknown.
  */
 #ifndef FRBPF_PATHS_BPF_H

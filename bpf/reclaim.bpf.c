@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * reclaim: how long a task spent reclaiming memory itself. The cause is an allocation that found
- * too little free memory (direct reclaim), or a memory cgroup that reached memory.max, exceeded
- * memory.high or is told to shrink. Not included are the work of kswapd, compaction, and the sleep
+ * reclaim: how long a task spent reclaiming memory itself. Either an allocation found too little
+ * free memory (direct reclaim), or a memory cgroup reached memory.max, exceeded memory.high or was
+ * told to shrink. Not included are the work of kswapd, compaction, and the sleep
  * by which memory.high throttles a task. The subject is that task, which is also `current`.
  *
  * The table is preallocated: during reclaim, memory is short.

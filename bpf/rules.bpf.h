@@ -150,8 +150,8 @@ static __always_inline bool rates_of_rule(const struct frbpf_rule *rule)
 }
 
 /*
- * Once a cooldown was found to last, it is taken to last for the rest of the jiffy, since reading
- * the clock costs the most here. So it may last a jiffy too long, and needs a minimum length.
+ * Reading the clock costs the most here. So a cooldown that was found to last is taken to last for
+ * the rest of the jiffy. It may last a jiffy too long, and needs a minimum length.
  * After all CPUs slept, it may last until the kernel has updated the jiffies.
  */
 #define COOLING_LEAST 1000000000ULL /* ns */
@@ -225,8 +225,7 @@ static __always_inline bool rule_learns(const struct frbpf_rule *rule,
 
 /*
  * Is the rule about ended events, or about pending events, as @m is? A pending event must be new to
- * the rule. It is if no look has seen it since the rule came into force, or if it has passed the
- * threshold since the last look that saw it.
+ * the rule: it was not above the threshold when a look last saw it with this rule in force.
  */
 static __always_inline bool rule_is_about(const struct frbpf_rule *rule, const struct match *m)
 {

@@ -81,7 +81,7 @@ int BPF_PROG(si_exit, unsigned int vec)
 		return 0;
 	s = (struct measured){ .now = now, .value = value, .bank = bank, .key = vec };
 	s.self = (run->ours || is_own_task()) && is_dump_written(now);
-	m = match_of_cpu(&s);
+	m = match_begin_no_subject(&s);
 	if (!m)
 		return 0;
 	m->source = FRBPF_SOURCE_SOFTIRQ;
