@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the tests of contradiction.h share: an incident with one session, and its comparison. */
+/*
+ * Shared by the tests of contradiction.h: an incident with one session, compared with its records.
+ */
 #ifndef FRBPF_TESTS_CONTRADICTION_FIXTURE_H
 #define FRBPF_TESTS_CONTRADICTION_FIXTURE_H
 

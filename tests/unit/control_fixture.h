@@ -27,7 +27,7 @@
 struct server {
 	char dir[64], path[128];
 	struct control *c;
-	struct control_client *held[HELD_MAX]; /* the test answers later */
+	struct control_client *held[HELD_MAX]; /* clients that the test answers later */
 	size_t n_held, served;
 	struct err err;
 };

@@ -219,7 +219,7 @@ static inline struct detectors *open_detectors(void)
 	struct detectors *d = NULL;
 	struct err err = { "" };
 
-	heap__begin_load(); /* as a daemon does: each object reads 5 MB of BTF into memory anew */
+	heap__begin_load(); /* as a daemon does, because each object reads 5 MB of BTF anew */
 	if (detectors__open(&err, &d))
 		fail_msg("open: %s", err.msg);
 	return d;
@@ -244,7 +244,7 @@ static inline struct detectors *detectors_with(const struct rule_conf *rules, si
 	return d;
 }
 
-/* No rule names others yet. */
+/* Detectors for rules that are confined to tasks. No task is included yet. */
 static inline struct detectors *detectors_confined(const struct rule_conf *rules, size_t n,
 						   uint32_t *slots)
 {
@@ -326,7 +326,7 @@ static inline void *shared_memory(size_t size)
 	return p;
 }
 
-/* fork(), as a child with the number @pid, which is free; 0: any. */
+/* fork(); the child gets the number @pid, which must be free. 0: any number. */
 static inline pid_t fork_as(pid_t pid)
 {
 	const struct clone_args args = { .exit_signal = SIGCHLD,
@@ -357,7 +357,7 @@ static inline uint64_t missing(const struct detectors *d)
 	return stats.unmeasured;
 }
 
-struct findings; /* what a child reports of itself; each test defines it */
+struct findings; /* what a child reports about itself; each test defines it */
 
 static inline pid_t spawn(void (*fn)(struct findings *f, long arg), struct findings *f, long arg)
 {

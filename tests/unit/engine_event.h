@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Events for bpf/engine_test.bpf.c, whose struct match only BPF programs know. */
+/*
+ * Events for bpf/engine_test.bpf.c. Only BPF programs know struct match, so its members are found
+ * by BTF.
+ */
 #ifndef TESTS_UNIT_ENGINE_EVENT_H
 #define TESTS_UNIT_ENGINE_EVENT_H
 
@@ -9,7 +12,7 @@
 
 #include "engine_test.skel.h"
 
-/* A struct match of bpf/engine.bpf.h, by the names of its members. */
+/* A struct match of bpf/engine.bpf.h, filled by the names of its members. */
 struct event {
 	const struct btf *btf;
 	uint32_t size;

@@ -14,7 +14,7 @@
 #include "common/cleanup.h"
 #include "rules/expr.h"
 
-/* By enum frbpf_op. */
+/* Indexed by enum frbpf_op. */
 static const char *const op_names[] = { "==", "!=", "<", "<=", ">", ">=", "&", "!&", "~", "!~" };
 
 /* A condition of a rule on any source. */

@@ -30,8 +30,8 @@ struct place {
 static struct {
 	long done;	/* allocations so far */
 	long nth;	/* the allocation that fails; 0: none */
-	uint64_t place; /* allocations from that place */
-	long at;	/* the allocation that fails; 0: none */
+	uint64_t place; /* where allocation @at fails */
+	long at;	/* counts the allocations from @place only; 0: none fails */
 	long reached;
 	struct place *places; /* PLACES_MAX, to count in; shared with children; NULL: do not count
 			       * */
@@ -68,7 +68,7 @@ void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *p, size_t size);
 
-static __thread bool alloc_in_backtrace; /* which may allocate */
+static __thread bool alloc_in_backtrace; /* backtrace() itself may allocate */
 
 static uint64_t alloc__place(void)
 {

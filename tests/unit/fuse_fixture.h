@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A file system with one file, FUSE_FILE. It answers until it is told to hang. Then whoever opens
- * the file waits, and cannot be killed while the file system exists. Speaks the kernel's protocol
- * (linux/fuse.h), without a library.
+ * A file system with one file, FUSE_FILE. It answers until it is told to hang. From then on whoever
+ * opens the file waits, and cannot be killed while the file system exists. Speaks the kernel's
+ * protocol (linux/fuse.h), without a library.
  */
 #ifndef TESTS_UNIT_FUSE_FIXTURE_H
 #define TESTS_UNIT_FUSE_FIXTURE_H
@@ -99,7 +99,7 @@ static inline void fuse_serve(struct fuse_server *s)
 			  range->offset);
 		fuse_reply(s, in->unique, n < 0 ? -EIO : 0, n < 0 ? 0 : n);
 		break;
-	case FUSE_WRITE: /* forgotten */
+	case FUSE_WRITE: /* the data are dropped */
 		*(struct fuse_write_out *)out = (struct fuse_write_out){ .size = written->size };
 		fuse_reply(s, in->unique, 0, sizeof(struct fuse_write_out));
 		break;
@@ -122,13 +122,16 @@ static inline void fuse_serve(struct fuse_server *s)
 	}
 }
 
-/* Read all requests: those that were read cannot be interrupted. Once it hangs, answer none. */
+/*
+ * Read all requests, because a request that was read cannot be interrupted. Once told to hang,
+ * answer none.
+ */
 static inline void fuse_run(int dev, const char *content)
 {
 	static struct fuse_server s;
 	struct stat st;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody must wait when the test was killed */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* if the test is killed, nobody must wait */
 	close_range(3, dev - 1, 0);	  /* descriptors of the test */
 	close_range(dev + 1, ~0U, 0);
 	s.dev = dev;
@@ -158,8 +161,8 @@ static inline void fuse_run(int dev, const char *content)
 }
 
 /*
- * Enter a mount namespace of our own, as do the processes that we fork from now on. It ends with
- * the last of them, even if that is killed. Without root there is no namespace, and no mount.
+ * Enter a mount namespace of our own; processes that we fork from now on share it. It ends with the
+ * last of them, even if that one is killed. Without root there is no namespace, and no mount.
  */
 static inline void fuse_fixture__confine(void)
 {
@@ -167,7 +170,7 @@ static inline void fuse_fixture__confine(void)
 		mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
 }
 
-/* Mount it with @content. False: this machine does not allow it. */
+/* Mount it with @content. False: not possible on this machine. */
 static inline bool fuse_fixture__mount(struct fuse_fixture *f, const char *content)
 {
 	char options[128];

@@ -150,7 +150,7 @@ static inline void let_go(struct incident *inc)
 	struct dump_remains remains[INCIDENT_SESSIONS_MAX];
 	struct active_set *g;
 
-	inc->manifest_stale = false; /* collected before */
+	inc->manifest_stale = false; /* as if its manifest had been written */
 	g = incident_pool__release(inc, remains);
 	assert_non_null(g);
 	assert_int_equal(inc->state, INCIDENT_FREE);

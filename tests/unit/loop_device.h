@@ -17,8 +17,8 @@ struct loop_device {
 };
 
 /*
- * Attach @file; @flags are LO_FLAGS_... 0, or -1: not possible here. Closing the last descriptor
- * removes the device.
+ * Attach @file with @flags, LO_FLAGS_... Returns 0, or -1 if that is not possible here. Closing the
+ * last descriptor removes the device.
  */
 static inline int loop_device_over(struct loop_device *ret, int file, int flags)
 {
@@ -45,7 +45,7 @@ static inline int loop_device_over(struct loop_device *ret, int file, int flags)
 	return ret->fd < 0 ? -1 : 0;
 }
 
-/* The same on a new file of @size bytes. */
+/* Attach a new file of @size bytes. */
 static inline int loop_device_open(struct loop_device *ret, off_t size)
 {
 	char name[] = "/var/tmp/frbpf-loop-XXXXXX";

@@ -34,7 +34,7 @@ static inline void memory_group_remove(const struct memory_group *g)
 		usleep(20000);
 }
 
-/* 0, or -1: not possible here. */
+/* Returns 0, or -1 if it is not possible here. */
 static inline int memory_group_make(struct memory_group *g, const char *bytes)
 {
 	static const struct {

@@ -28,7 +28,7 @@ static inline struct hanger hang_in(long (*fn)(long what, long fd), long what, p
 	assert_true(h.pid >= 0);
 	if (!h.pid) {
 		close(h.go[1]);
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* of a test that fails */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* ends with a test that fails */
 		set_name(subject_name());
 		fn(what, h.go[0]);
 		_exit(0);
@@ -77,7 +77,10 @@ static inline void take_end(const struct frbpf_ended *e, void *arg)
 	ends->n++;
 }
 
-/* Wait for @n ends; there may be more. Triggers that come meanwhile are dropped. */
+/*
+ * Wait until @n followed events have ended; there may be more. Triggers that come meanwhile are
+ * dropped.
+ */
 static inline struct ends await_ends(struct detectors *d, int n)
 {
 	uint64_t until = now_ns() + LONG_MS * MS;

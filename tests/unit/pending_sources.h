@@ -30,10 +30,10 @@ struct pending_source {
 	bool (*begin)(void);	   /* may be NULL. False: not possible here */
 	bool (*again)(void);	   /* after let_go(), before the next one hangs; may be NULL */
 	void (*end)(void);	   /* may be NULL */
-	void (*let_go)(pid_t pid); /* NULL: a byte for each */
+	void (*let_go)(pid_t pid); /* NULL: write a byte for each child */
 	void (*wait_anew)(void);   /* ends all waits for a moment; NULL: not possible */
 	size_t n_at_once;	   /* children whose rests do not delay one another */
-	bool fuzzy;		   /* a task may be in it at other times, too */
+	bool fuzzy;		   /* its children may have other events, too */
 };
 
 static inline void sleep_ns(long ns)
@@ -210,7 +210,7 @@ static inline long hang_for_cpu(long what, long fd)
 	return 0;
 }
 
-static int rests[2]; /* a pipe: how long each shall take, ns */
+static int rests[2]; /* a pipe: the length of each wait, ns */
 static atomic_bool takes_cpu;
 
 static inline void *take_cpu(void *unused)
@@ -249,7 +249,7 @@ static inline void rest_for_cpu(long ns)
 
 /* ---- block requests: to disks whose file server does not answer ---- */
 
-#define DISKS	   10 /* one has at most 128 requests under way */
+#define DISKS	   10 /* a disk has at most 128 requests under way */
 #define DISK_SIZE  (1 << 30)
 #define STRIDE	   (128 << 10) /* so far apart that no read fills the cache for another */
 #define FILL_SIZE  (1 << 20)
@@ -268,7 +268,10 @@ static inline void disks_answer(pid_t pid)
 	kill(disks.fuse.server, SIGCONT);
 }
 
-/* Stop the server and wait for that. Only the test can, as its parent, not the test's children. */
+/*
+ * Stop the server. Only the test itself, its parent, can wait until it has stopped; its children
+ * cannot.
+ */
 static inline void disks_stop(void)
 {
 	siginfo_t info;
@@ -327,7 +330,7 @@ static inline bool disk_attach(int i, int file)
 	return disks.direct[i] >= 0;
 }
 
-/* No descriptor of the file stays open: a child that closes it would ask the server. */
+/* Keeps no descriptor of the file open: a child that closes it would have to ask the server. */
 static inline bool disks_begin(void)
 {
 	bool attached;
@@ -431,7 +434,7 @@ static inline bool memory_again(void)
 	return group_fill(FILL_SIZE);
 }
 
-/* Groups of version 2 only wait for writes for 0.1 s at a time. */
+/* Needs cgroup version 1: in version 2, reclaim waits for writes for 0.1 s at a time only. */
 static inline bool memory_begin(void)
 {
 	char path[192];
@@ -501,7 +504,7 @@ static const struct pending_source pending_sources[] = {
 	  .hang = hang_blocked,
 	  .rest = rest_blocked,
 	  .n_at_once = 6,
-	  .fuzzy = true }, /* may wait for a lock of their memory */
+	  .fuzzy = true }, /* children may wait for a lock of their memory */
 	{ .name = "offcpu",
 	  .when = "offcpu",
 	  .condition = " && state == S",
@@ -509,7 +512,7 @@ static const struct pending_source pending_sources[] = {
 	  .hang = hang_in_call,
 	  .rest = sleep_ns,
 	  .n_at_once = 6,
-	  .fuzzy = true }, /* a start may wait */
+	  .fuzzy = true }, /* a child that starts may wait */
 	{ .name = "system call",
 	  .when = "syscall:read,clock_nanosleep",
 	  .threshold = 100,
@@ -523,7 +526,7 @@ static const struct pending_source pending_sources[] = {
 	  .hang = hang_in_call,
 	  .rest = sleep_ns,
 	  .n_at_once = 6,
-	  .fuzzy = true }, /* of other calls */
+	  .fuzzy = true }, /* of other calls, too */
 	{ .name = "span of places",
 	  .when = PLACES,
 	  .table = "spans",
@@ -550,7 +553,7 @@ static const struct pending_source pending_sources[] = {
 	  .end = memory_end,
 	  .let_go = disks_answer,
 	  .n_at_once = 1,
-	  .fuzzy = true }, /* goes on when it is let go */
+	  .fuzzy = true }, /* reclaim may continue after let_go() */
 };
 
 #endif

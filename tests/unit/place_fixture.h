@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A base directory with two sessions, for tests of what becomes of old files. */
+/* A base directory with two sessions, for tests of removal and recovery of old files. */
 #ifndef FRBPF_TESTS_PLACE_FIXTURE_H
 #define FRBPF_TESTS_PLACE_FIXTURE_H
 

@@ -67,7 +67,7 @@ static inline struct sideband_slice *slice_of(struct sideband *sb, const uint32_
 }
 
 /*
- * Find record number @n of @type and @pid whose name contains @name. Also checks the order of the
+ * Find the first record of @type and @pid whose name contains @name. Also check the order of the
  * records.
  */
 static inline const struct perf_event_header *
@@ -99,7 +99,7 @@ find_record(const struct sideband_slice *s, uint32_t type, uint32_t pid, const c
 	return found;
 }
 
-/* Does the slice have an MMAP2 with this name and a build id, and its table the build id? */
+/* The slice has an MMAP2 with this name, and its table of build ids has the file's. */
 static inline void assert_mapped(const struct sideband_slice *s, uint32_t pid, const char *name)
 {
 	const struct record_mmap2 *r = (const void *)find_record(s, PERF_RECORD_MMAP2, pid, name);
@@ -111,7 +111,8 @@ static inline void assert_mapped(const struct sideband_slice *s, uint32_t pid, c
 			assert_false(s->build_ids[i].kernel);
 			assert_int_equal(s->build_ids[i].id.size, 20);
 			/*
-			 * the kernel does not report it unless the file's first page is in memory
+			 * the kernel reports the build id only if the file's first page is in
+			 * memory
 			 */
 			if (r->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID)
 				assert_memory_equal(s->build_ids[i].id.data, r->build_id, 20);
@@ -120,7 +121,7 @@ static inline void assert_mapped(const struct sideband_slice *s, uint32_t pid, c
 	fail_msg("no build id of %s", r->filename);
 }
 
-/* With AddressSanitizer fork() takes ten times as long. */
+/* Not by fork(), which takes ten times as long with AddressSanitizer. */
 static inline pid_t spawn(const char *path)
 {
 	char *const argv[] = { (char *)path, NULL };

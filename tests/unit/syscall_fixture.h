@@ -14,12 +14,11 @@
 
 #include "detect_fixture.h"
 
-#define REFUSED 99 /* exit status: not allowed here */
+#define REFUSED 99 /* exit status: not permitted here */
 
 /*
  * A call that nobody else makes: its number is in no 64-bit table, so it fails with ENOSYS. Several
- * of these tests may run at once. The one that has bound the socket of that name owns the number
- * until it ends.
+ * of these tests may run at once. A test owns a number while it has the socket of that name bound.
  */
 #define RARE_CALL	rare_call
 #define RARE_CALL_FIRST 340
@@ -95,7 +94,7 @@ struct findings {
 	int ready;
 };
 
-/* Run in a separate process, under a name of its own. */
+/* Begin the findings of a separate process, under a name of its own. */
 static inline void name_findings(struct findings *f)
 {
 	set_name(subject_name());

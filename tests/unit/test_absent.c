@@ -28,8 +28,8 @@ static void call_once(struct findings *f, long arg)
 }
 
 /*
- * The rule fires once per silence, which may begin with the load; a reload begins no new silence.
- * The task that made the last event has ended.
+ * The rule fires once per silence. A silence may begin when the rule is loaded, but a reload begins
+ * none. The task that made the last event has ended.
  */
 static void test_absent(void **state)
 {
@@ -104,7 +104,7 @@ static void test_absent_under_a_condition(void **state)
 	pid = fork();
 	assert_true(pid >= 0);
 	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* of a test that fails */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* ends with a test that fails */
 		_exit(beat(b));
 	}
 	while (!*(volatile uint64_t *)&b->n)
@@ -120,7 +120,7 @@ static void test_absent_under_a_condition(void **state)
 		assert_int_equal(matched(d, slots[1]), 0);
 	b->enough = true;
 	assert_int_equal(await(pid), 0);
-	got = collect(d, LONG_MS); /* it has ended and makes no more events */
+	got = collect(d, LONG_MS); /* the child has ended and makes no more events */
 	assert_int_equal(got.last.rule_id, 11);
 	assert_int_equal(matched(d, slots[0]), 1);
 	detectors__free(d);
@@ -138,7 +138,7 @@ struct times {
 	} v[BEATS];
 };
 
-/* Silences of 14 to 29 ms, to be found if they are longer than the threshold of 20 ms. */
+/* Silences of 14 to 29 ms; those above the threshold of 20 ms should be found. */
 static int beat_at_the_moment(void *arg)
 {
 	struct times *t = arg;
@@ -155,7 +155,7 @@ static int beat_at_the_moment(void *arg)
 	return 0;
 }
 
-/* A silence counts only if the next beat comes after the threshold. */
+/* A silence counts only if the next beat ended after the threshold was reached. */
 static void assert_silence(const struct times *t, const struct frbpf_trigger *got, uint64_t loaded)
 {
 	uint64_t heard = got->time - got->value;
@@ -189,7 +189,7 @@ static void test_the_very_moment(void **state)
 	loaded = now_ns();
 	d = detectors_with(&rule, 1, &slot);
 	assert_int_equal(in_child(beat_at_the_moment, t, &pid), 0);
-	got = collect(d, LONG_MS); /* at least the silence after the last one */
+	got = collect(d, LONG_MS); /* at least the silence after the last beat */
 	assert_true(got.n > 0);
 	print_message("%d silences of %d\n", got.n, BEATS);
 	for (int i = 0; i < got.n && i < (int)ARRAY_SIZE(got.v); i++) {

@@ -32,7 +32,7 @@
 
 static const struct admin_pmus pmus = { .kprobe = 8, .uprobe = 9 };
 
-static void serves_what_it_is_for(void **state)
+static void allowed_requests_pass(void **state)
 {
 	struct admin_request r = { .kind = ADMIN_EVENT };
 
@@ -47,7 +47,7 @@ static void serves_what_it_is_for(void **state)
 			0);
 }
 
-static void refuses_the_rest(void **state)
+static void other_requests_are_refused(void **state)
 {
 	struct admin_request r = { .kind = ADMIN_KINDS };
 
@@ -60,8 +60,8 @@ static void refuses_the_rest(void **state)
 	assert_int_equal(admin_request__check(&r, sizeof(r), 1, &pmus), -EBADMSG);
 
 	/*
-	 * Refused: probes that are no ADMIN_UPROBE, as their attributes hold pointers; and the
-	 * server's own thread.
+	 * Refused: probes that are not ADMIN_UPROBE, because their attributes hold pointers; and
+	 * events of the server's own thread.
 	 */
 	r = (struct admin_request){ .kind = ADMIN_EVENT, .event.pid = -1 };
 	for (r.event.attr.type = pmus.kprobe; r.event.attr.type <= 9; r.event.attr.type++)
@@ -159,8 +159,8 @@ static pid_t parent_of(pid_t pid)
 	return parent;
 }
 
-/* The last test: afterwards the test has no rights. */
-static void does_it_for_who_may_not_and_is_replaced(void **state)
+/* Must be the last test: it gives up its rights. */
+static void serves_an_unprivileged_client_and_is_replaced(void **state)
 {
 	uint32_t id = 0;
 	pid_t first;
@@ -182,9 +182,9 @@ static void does_it_for_who_may_not_and_is_replaced(void **state)
 	assert_int_equal(admin__open_prog(UINT32_MAX), -ENOENT);
 	assert_int_equal(admin__open_btf(UINT32_MAX), -ENOENT);
 
-	/* a replacement would lack the rights again */
+	/* without its parent it is not replaced: a new server would lack the rights */
 	assert_int_equal(kill(parent_of(admin__pid()), SIGKILL), 0);
-	do /* the ends of both processes take a moment */
+	do /* both processes take a moment to end */
 		err = admin__next_prog(&(uint32_t){ 0 });
 	while (!err || err == -ENOENT);
 	assert_int_equal(err, -EPIPE);
@@ -193,12 +193,12 @@ static void does_it_for_who_may_not_and_is_replaced(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(serves_what_it_is_for),
-		cmocka_unit_test(refuses_the_rest),
+		cmocka_unit_test(allowed_requests_pass),
+		cmocka_unit_test(other_requests_are_refused),
 		cmocka_unit_test(probes_readable_files_alone),
 		cmocka_unit_test(garbage_is_survived),
 		cmocka_unit_test(ends_with_its_client),
-		cmocka_unit_test(does_it_for_who_may_not_and_is_replaced),
+		cmocka_unit_test(serves_an_unprivileged_client_and_is_replaced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

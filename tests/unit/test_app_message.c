@@ -100,7 +100,7 @@ static void values(void **state)
 		assert_int_equal(a->number, cases[i].number);
 		assert_null(app_message__arg(&m, "K"));
 	}
-	/* the rest of a short text is zero, as both words are compared */
+	/* the rest of a short text is zero, because both words are compared */
 	assert_memory_equal(accept("x k=a").args[0].text, "a\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16);
 }
 
@@ -212,13 +212,13 @@ static void limits(void **state)
 	uint64_t now = 1000 * SEC;
 
 	assert_int_equal(take_many(&l, 1, now, 1000), APP_LIMIT_BURST);
-	assert_int_equal(take_many(&l, 2, now, 10), 10); /* another one's bucket */
+	assert_int_equal(take_many(&l, 2, now, 10), 10); /* the bucket of another user */
 	assert_int_equal(take_many(&l, 1, now + SEC, 1000), APP_LIMIT_RATE);
 	assert_int_equal(take_many(&l, 1, now + SEC, 1000), 0);
 	assert_int_equal(take_many(&l, 1, now + 1000 * SEC, 1000), APP_LIMIT_BURST);
 }
 
-/* A sender with many uids takes no bucket from others, and gets no higher limit. */
+/* A sender with many uids takes no bucket away from others. */
 static void limits_of_many_users(void **state)
 {
 	static struct app_limits l;
@@ -228,12 +228,12 @@ static void limits_of_many_users(void **state)
 		assert_int_equal(take_many(&l, uid, now, 1000), APP_LIMIT_BURST);
 	for (uid_t uid = 1; uid < 20; uid++)
 		assert_int_equal(take_many(&l, uid, now, 1000), APP_LIMIT_BURST);
-	/* more senders than buckets: they share; those who have a bucket keep it */
+	/* more senders than buckets: they share buckets, and whoever has one keeps it */
 	for (uid_t uid = 200000; uid < 220000; uid++)
 		app_limits__take(&l, uid, now);
 	assert_int_equal(take_many(&l, 1, now, 1), 0);
 	assert_int_equal(take_many(&l, 1, now + SEC, 1000), APP_LIMIT_RATE);
-	/* all are full again */
+	/* all buckets are full again */
 	now += 10 * SEC;
 	assert_int_equal(take_many(&l, 5000, now, 1000), APP_LIMIT_BURST);
 }

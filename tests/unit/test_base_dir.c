@@ -125,7 +125,7 @@ static void test_created(void **state)
 	check_content(p, "lock", pid);
 	base_dir__close(&p->b, false);
 	assert_true(exists(p, "incidents"));
-	open_place(p); /* and again */
+	open_place(p); /* again: now it exists */
 	assert_false(p->b.created);
 	base_dir__close(&p->b, false);
 }
@@ -259,7 +259,7 @@ static void test_symlink(void **state)
 }
 
 /* Others must not be able to replace it. */
-static void test_above(void **state)
+static void test_directories_above_must_be_safe(void **state)
 {
 	struct place *p = *state;
 	char link[128];
@@ -470,7 +470,7 @@ static void test_names_that_exist(void **state)
 /* ---- undo ---- */
 
 /* Its parent was moved, and the name now leads elsewhere. */
-static void test_undo_of_another(void **state)
+static void test_undo_keeps_a_base_of_others(void **state)
 {
 	struct place *p = *state;
 	char parent[512], away[512], other[512], theirs[600];
@@ -600,7 +600,7 @@ int main(void)
 		base_test(test_symlink),
 		base_test(test_lock_removed),
 		base_test(test_directories_removed),
-		base_test(test_above),
+		base_test(test_directories_above_must_be_safe),
 		base_test(test_not_a_directory),
 		base_test(test_of_another_user),
 		base_test(test_lock_is_a_symlink),
@@ -609,7 +609,7 @@ int main(void)
 		base_test(test_sessions),
 		base_test(test_names_in_a_row),
 		base_test(test_names_that_exist),
-		base_test(test_undo_of_another),
+		base_test(test_undo_keeps_a_base_of_others),
 		base_test(test_undo_of_a_new_base),
 		base_test(test_undo_keeps_what_was_there),
 		base_test(test_undo_of_a_new_base_in_use),

@@ -23,7 +23,7 @@
 
 static const struct compare_opts opts = { .tolerance = 0.05, .others_limit = 0.1 };
 
-/* N runs: the first takes @wall ms, each further one a little more; undisturbed. */
+/* N undisturbed runs: the first takes @wall ms, each further one a little more. */
 static struct series make_series(double wall, double cpu)
 {
 	struct series s = {
@@ -260,7 +260,7 @@ static void test_other_machine(void **state)
 	assert_int_equal(compare(&base, &slower, NULL), VERDICT_REGRESSED);
 	for (size_t i = 0; i < N; i++)
 		slower.runs[i].probe.memory = MS;
-	/* the reverse: this may hide a slowdown, but does not invent one */
+	/* the baseline was slower: this may hide a slowdown, but does not invent one */
 	for (size_t i = 0; i < N; i++)
 		base.runs[i].probe.memory = MS * 1.1;
 	assert_int_equal(compare(&base, &slower, NULL), VERDICT_REGRESSED);
@@ -320,17 +320,17 @@ static void test_pairs(void **state)
 	assert_int_equal(c.verdict, VERDICT_REGRESSED);
 	assert_non_null(strstr(c.why, "time 1.20 times the other's"));
 	comparison__free(&c);
-	/* disturbed pairs count if most pairs are disturbed */
+	/* if most pairs are disturbed, the disturbed ones count, too */
 	disturb(&this, 6, USE(others), 0.5);
 	this.runs[9].wall /= 10;
 	assert_int_equal(comparison__make(&other, &this, &paired, &c), 0);
 	assert_int_equal(c.quiet_now, 4);
 	assert_int_equal(c.metrics[1].ratio.bounded, true);
 	assert_int_equal(c.metrics[1].verdict, VERDICT_REGRESSED);
-	/* values vary too much for a verdict */
+	/* wall times vary too much for a verdict */
 	assert_int_equal(c.metrics[0].verdict, VERDICT_DISTURBED);
 	comparison__free(&c);
-	/* and are left out otherwise */
+	/* otherwise the disturbed pairs are left out */
 	disturb(&this, 6, USE(others), 0);
 	disturb(&this, 2, USE(others), 0.5);
 	assert_int_equal(comparison__make(&other, &this, &paired, &c), 0);
@@ -366,8 +366,8 @@ static void test_enough_pairs(void **state)
 	assert_false(schedule__enough_pairs(&other, &this, N, &paired));
 	assert_false(schedule__enough_pairs(&other, &this, N / 2, &paired));
 	assert_false(schedule__enough_pairs(&other, &this, 3, &paired));
-	assert_true(schedule__enough_pairs(&other, &this, 2, &paired)); /* five times as many runs
-									 * */
+	/* it has five times as many runs */
+	assert_true(schedule__enough_pairs(&other, &this, 2, &paired));
 	series__free(&other);
 	series__free(&this);
 }
@@ -379,7 +379,10 @@ static void test_thresholds(void **state)
 	uint64_t most = base.runs[N - 1].rules[0].max;
 
 	assert_int_equal(comparison__make(&base, &slower, &opts, &c), 0);
-	/* values grew: the value that 1 % of the baseline's exceed; never above the rule's own */
+	/*
+	 * values grew: 1 % of the baseline's values exceed the threshold; never above the rule's
+	 * own
+	 */
 	assert_true(comparison__threshold(&c, &base, 0, 1000 * MS) < most);
 	assert_true(comparison__threshold(&c, &base, 0, 1000 * MS) > 60 * MS);
 	assert_int_equal(comparison__threshold(&c, &base, 0, 5 * MS), 5 * MS);

@@ -194,7 +194,7 @@ static void test_device_is_part_of_it(void **state)
 	assert_int_not_equal(got.v[0].source, got.last.source);
 	all = state_of(s.d, s.slots[0]).last_value;
 	device = state_of(s.d, s.slots[1]).last_value;
-	/* two programs see each of them, one after the other */
+	/* two programs see each request's end, one after the other */
 	if (got.v[0].source == FRBPF_SOURCE_BLKIO)
 		assert_in_range(device, 1, all + (got.last.time - got.v[0].time));
 	else
@@ -243,7 +243,7 @@ static void test_flush(void **state)
 	}
 	assert_int_equal(all.matched, 1);
 	assert_int_equal(device.matched, 1);
-	/* two programs run, one after the other */
+	/* two programs measure it, one after the other */
 	assert_in_range(all.last_value, 1, s.io->end - s.io->begin);
 	assert_in_range(device.last_value, 1, s.io->end - s.io->begin);
 	end(&s);
@@ -299,7 +299,7 @@ static void test_while_a_dump_is_written(void **state)
 	st = state_of(s.d, s.slots[0]);
 	assert_int_equal(st.matched, 1);
 	assert_int_equal(st.suppressed[FRBPF_CAUSE_SELF], 0);
-	/* this process is one of the daemon's */
+	/* this process counts as the daemon */
 	prctl(PR_GET_NAME, name);
 	assert_int_equal(run_io(s.io), 0);
 	prctl(PR_SET_NAME, name);
@@ -359,7 +359,7 @@ static void test_foreign_requests(void **state)
 	run(&s, write_direct);
 	assert_int_equal(state_of(s.d, s.slots[0]).matched, 0);
 	assert_int_equal(state_of(s.d, s.slots[1]).matched, 0);
-	if (detectors__include(s.d, getpid(), &err)) /* and its children */
+	if (detectors__include(s.d, getpid(), &err)) /* its children are included, too */
 		fail_msg("%s", err.msg);
 	pid = run(&s, write_direct);
 	assert_int_equal(state_of(s.d, s.slots[0]).matched, 1);
@@ -369,7 +369,7 @@ static void test_foreign_requests(void **state)
 	end(&s);
 }
 
-#define REUSED 64 /* some requests are at the address of an earlier one */
+#define REUSED 64 /* writes: enough for some to reuse the address of an earlier request */
 
 /* Pin to the first allowed CPU: each CPU reuses the request that was freed last. */
 static int write_often(struct io *io, int fd, void *buf)
@@ -474,7 +474,7 @@ static struct blkio_bpf *load_table(uint64_t n)
 	return skel;
 }
 
-/* The begin in the entry of @key; 0: it is not active. */
+/* When the request of @key began; 0: it is not active. */
 static uint64_t begun(const struct blkio_bpf *skel, const uint64_t *key)
 {
 	union {
@@ -486,7 +486,7 @@ static uint64_t begun(const struct blkio_bpf *skel, const uint64_t *key)
 	return value.flight.depth ? value.flight.last : 0;
 }
 
-/* Do all active requests end? The made-up ones never began. */
+/* Do all active requests end? The made-up ones, which never began, do not count. */
 static bool all_end(const struct blkio_bpf *skel)
 {
 	uint64_t *key = NULL, keys[2][FRBPF_SPAN_KEYS], last, until = now_ns() + 5000 * MS;

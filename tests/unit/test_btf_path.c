@@ -48,7 +48,7 @@ static void test_values(void **state)
 		  1, 64, false },
 		{ "sched_switch", "next.comm[3]", EXPR_NUMBER, FRBPF_EXTRACT_NUMBER, 2, 1, 8,
 		  true },
-		/* an event of a class: its functions have the names of the class */
+		/* an event of a class: its functions are named after the class */
 		{ "sched_wakeup", "p.pid", EXPR_NUMBER, FRBPF_EXTRACT_NUMBER, 0, 1, 32, true },
 		{ "sched_process_exec", "bprm.filename", EXPR_STRING, FRBPF_EXTRACT_STRING, 2, 2 },
 		{ "signal_generate", "sig", EXPR_NUMBER, FRBPF_EXTRACT_NUMBER, 0, 0, 32, true },

@@ -66,7 +66,7 @@ static void test_notes(void **state)
 	assert_int_equal(parse(&b, b.len, &id), 0);
 	assert_int_equal(id.size, 20);
 	assert_memory_equal(id.data, desc, 20);
-	for (len = 0; len < b.len; len++) /* every cut */
+	for (len = 0; len < b.len; len++) /* cut at every byte */
 		assert_int_equal(parse(&b, len, &id), -ENOENT);
 	buf__free(&b);
 }

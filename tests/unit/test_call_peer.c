@@ -104,7 +104,7 @@ static void check_peer_args(const struct frbpf_trigger *t, int family, uint16_t 
 	assert_int_equal(peer[1], family == AF_INET ? 0xffff7f000001 : 1);
 }
 
-/* Rules on @call: for the right peer, and for another port, address and family. */
+/* Rules on @call: for the right peer, for another port, and for another address. */
 static void make_rules(struct rule_conf rules[3], const char *call, int family, uint16_t port)
 {
 	const char *own = family == AF_INET ? "127.0.0.0/8" : "\"::1\"";
@@ -161,7 +161,7 @@ static void test_family(int family)
 	listener = bound_socket(family, SOCK_DGRAM, &p->port);
 	look_at_call("sendto", run_client, SOCK_DGRAM, p, 1);
 	close(listener);
-	/* accept(): the other side is this process */
+	/* accept(): the peer is this process */
 	p->fd = bound_socket(family, SOCK_STREAM, &p->port);
 	client = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	len = address_of(p, &to);

@@ -135,7 +135,7 @@ static void check_errors(const char *text, size_t len, size_t n_errors)
 	src->len = len;
 	assert_int_equal(config__parse(src, &d, &c), -EINVAL);
 	assert_null(c);
-	/* messages can still quote the text */
+	/* messages can still quote the text, although parsing failed */
 	assert_int_equal(diags__format(&d, &out), 0);
 	if (d.n_errors != n_errors)
 		fail_msg("%s", out.data);

@@ -36,7 +36,7 @@
 #include "common/opening.h"
 #include "daemon/confine.h"
 
-/* Runs in the confined process, without cmocka. */
+/* An assertion for the confined process, where cmocka does not work. */
 #define CHECK(cond)                                                                                \
 	do {                                                                                       \
 		if (!(cond)) {                                                                     \
@@ -56,7 +56,7 @@ static void check_refused(void)
 	CHECK(execve("/bin/true", argv, argv) == -1 && errno == ENOSYS);
 	CHECK(socket(AF_INET, SOCK_DGRAM, 0) == -1 && errno == ENOSYS);
 	CHECK(syscall(SYS_mount, NULL, NULL, NULL, 0, NULL) == -1 && errno == ENOSYS);
-	CHECK(kill(-INT_MAX, SIGKILL) == -1 && errno == EPERM); /* there is no such group */
+	CHECK(kill(-INT_MAX, SIGKILL) == -1 && errno == EPERM); /* by the filter: no such group */
 	CHECK(kill(getpid(), 0) == -1 && errno == ENOSYS);
 	CHECK(IS_SANITIZED || syscall(SYS_tgkill, getppid(), getppid(), 0) == -1);
 	CHECK(prctl(PR_SET_DUMPABLE, 1) == (IS_SANITIZED ? 0 : -1));
@@ -68,7 +68,7 @@ static void *checking_thread(void *arg)
 {
 	char c;
 
-	if (arg) /* it began before */
+	if (arg) /* it began before the process was confined */
 		CHECK(read(go[0], &c, 1) == 1);
 	check_refused();
 	return NULL;
@@ -105,7 +105,7 @@ static void run_confined(int err)
 	_exit(0);
 }
 
-/* A thread that writes dumps, and one that does not. */
+/* A thread that writes dumps: below the base everything is allowed, elsewhere only reading. */
 static void *writing_thread(void *base)
 {
 	int dir = *(const int *)base, fd;
@@ -201,7 +201,7 @@ static void what_is_not_listed_fails_and_is_logged_once(void **state)
 }
 
 /* Open files can still be read. */
-static void no_file_is_opened_any_more(void **state)
+static void no_file_can_be_opened(void **state)
 {
 	int status, dir, held;
 	char c;
@@ -269,7 +269,7 @@ static void look_at_file(void)
 	CHECK(opening__temporary() >= 0);
 }
 
-/* How a process ends that does it, with the system calls of an opener. */
+/* How does a process end that does @act, with the system calls of an opener? */
 static int end_of(void (*act)(void))
 {
 	int status;
@@ -303,7 +303,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_not_listed_fails_and_is_logged_once),
-		cmocka_unit_test(no_file_is_opened_any_more),
+		cmocka_unit_test(no_file_can_be_opened),
 		cmocka_unit_test(an_opener_opens_files_to_read_and_does_nothing_else),
 		cmocka_unit_test(writers_write_in_the_base_alone),
 	};

@@ -74,7 +74,7 @@ static int begin_connect(int family, uint16_t port)
 	return fd;
 }
 
-/* The error of the socket once it is writable, as a non-blocking program reads it. */
+/* The error of a non-blocking connect(), read once the socket is writable. */
 static int connect_error(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
@@ -137,8 +137,8 @@ static uint8_t syns_sent_again(int fd)
 }
 
 /*
- * The backlog has room for one connection. The SYN of a second one is dropped until the first is
- * accepted, and repeated after a second.
+ * The backlog has room for one connection. The kernel drops the SYN of a second one until the first
+ * is accepted. The SYN is repeated after a second.
  */
 static int connect_to_full_queue(struct findings *f, bool give_up)
 {
@@ -196,7 +196,7 @@ static int connect_again(void *arg)
 	return f->error ? 1 : 0;
 }
 
-/* Run @fn in a child; get what the rules see. */
+/* What the rules saw of a child. */
 struct seen {
 	struct findings *f;
 	struct sink got;
@@ -315,7 +315,8 @@ static void test_refused(void **state)
 }
 
 /*
- * The first answered SYN is a repeated one, so the value is above a second, whatever waits for it.
+ * The first answered SYN is a repeated one, so the value is above a second whatever delays the
+ * test.
  */
 static void test_late(void **state)
 {
@@ -370,7 +371,7 @@ static void test_used_again(void **state)
 
 /* ---- the table ---- */
 
-/* One rule that matches everything, written to the maps of the object itself. */
+/* Write one rule that matches everything to the maps of the object itself. */
 static void set_rule(struct connect_bpf *skel)
 {
 	struct frbpf_rule rule = { .flags = FRBPF_RULE_QUIET, .watched_keys[0] = 1 };
@@ -381,7 +382,10 @@ static void set_rule(struct connect_bpf *skel)
 	skel->bss->control.bank[0].n_rules = 1;
 }
 
-/* The table is full of other entries: that is counted, and no value is invented. */
+/*
+ * The table is full of other entries: the connection is counted as missed, and no value is
+ * invented.
+ */
 static void test_full(void **state)
 {
 	struct connect_bpf *skel;

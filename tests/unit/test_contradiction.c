@@ -106,7 +106,10 @@ static void set_source(struct scene *s, enum frbpf_source source)
 	s->inc->triggers[0].t.source = source;
 }
 
-/* Woken, and at last switched in. Earlier and later records belong to other waits. */
+/*
+ * The subject is woken, and switched in at the end. Earlier and later records belong to other
+ * waits.
+ */
 static void test_true_wait(void **state)
 {
 	struct scene *s = *state;
@@ -122,7 +125,7 @@ static void test_true_wait(void **state)
 	assert_int_equal(compare_trigger(s), 0);
 }
 
-/* Switched out at its beginning, according to all events; woken on its way to sleep. */
+/* Both switch events show the switch-out at the begin. The subject is woken on its way to sleep. */
 static void test_true_preemption(void **state)
 {
 	struct scene *s = *state;
@@ -160,7 +163,7 @@ static void test_ran_in_between(void **state)
 	assert_int_equal(compare_trigger(s), BEGIN + 300);
 }
 
-/* The switches to the task were lost as well. */
+/* The switches to the task were lost; each further switch away shows that it ran. */
 static void test_left_twice(void **state)
 {
 	struct scene *s = *state;
@@ -184,15 +187,15 @@ static void test_slept_in_between(void **state)
 	assert_int_equal(compare_trigger(s), BEGIN + 700);
 }
 
-/* Nothing is known about these waits. */
-static void test_not_looked_at(void **state)
+/* Nothing can be said about these waits. */
+static void test_waits_that_cannot_be_compared(void **state)
 {
 	struct scene *s = *state;
 
 	subject_in(s, BEGIN + 100);
 	subject_out(s, BEGIN + 300, SLEEPS);
 	subject_out(s, BEGIN + 500, SLEEPS);
-	set_source(s, FRBPF_SOURCE_SYSCALL); /* may run */
+	set_source(s, FRBPF_SOURCE_SYSCALL); /* it may run meanwhile */
 	assert_int_equal(compare_trigger(s), 0);
 	set_source(s, FRBPF_SOURCE_OFFCPU);
 	s->inc->triggers[0].t.subject.tid = 0;
@@ -227,7 +230,7 @@ static void test_cannot_tell(void **state)
 	assert_int_equal(compare_trigger(s), 0);
 	assert_int_equal(*compared, COMPARED_AGREES);
 	s->cpu.lost = 3;
-	s->cpu.lost_until = BEGIN - 1; /* before it */
+	s->cpu.lost_until = BEGIN - 1; /* before the wait */
 	assert_int_equal(compare_trigger(s), 0);
 	assert_int_equal(*compared, COMPARED_AGREES);
 	s->cpu.lost_until = BEGIN + 1;
@@ -245,7 +248,7 @@ static void test_cannot_tell(void **state)
 	assert_int_equal(compare_trigger(s), TRIGGER - 1);
 }
 
-/* A trigger that came after the window was gathered, with a wait since @begin. */
+/* A trigger that came after the window was gathered. Its wait began at @begin. */
 static const struct incident_trigger *merge_trigger(struct scene *s, enum frbpf_source source,
 						    uint64_t begin, uint64_t end)
 {
@@ -274,13 +277,13 @@ static void test_merged_ran(void **state)
 	it = merge_trigger(s, FRBPF_SOURCE_OFFCPU, BEGIN, TRIGGER + 5000);
 	assert_int_equal(it->contradicted, BEGIN + 300);
 	it = merge_trigger(s, FRBPF_SOURCE_OFFCPU, BEGIN + 250,
-			   TRIGGER + 5000); /* its own switch-out */
+			   TRIGGER + 5000); /* the switch-out that began it */
 	assert_int_equal(it->contradicted, 0);
 	assert_int_equal(it->compared, COMPARED_TOO_LATE);
 	it = merge_trigger(s, FRBPF_SOURCE_OFFCPU, BEGIN + 250, TRIGGER + 50);
 	assert_int_equal(it->contradicted, 0);
 	assert_int_equal(it->compared, COMPARED_AGREES);
-	it = merge_trigger(s, FRBPF_SOURCE_SYSCALL, BEGIN, TRIGGER + 50); /* may run */
+	it = merge_trigger(s, FRBPF_SOURCE_SYSCALL, BEGIN, TRIGGER + 50); /* it may run meanwhile */
 	assert_int_equal(it->contradicted, 0);
 }
 
@@ -304,10 +307,17 @@ static void test_merged_slept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_true_wait),	   TEST(test_true_preemption), TEST(test_true_sleep),
-		TEST(test_ran_in_between), TEST(test_left_twice),      TEST(test_slept_in_between),
-		TEST(test_not_looked_at),  TEST(test_short_raw),       TEST(test_cannot_tell),
-		TEST(test_merged_ran),	   TEST(test_merged_slept),
+		TEST(test_true_wait),
+		TEST(test_true_preemption),
+		TEST(test_true_sleep),
+		TEST(test_ran_in_between),
+		TEST(test_left_twice),
+		TEST(test_slept_in_between),
+		TEST(test_waits_that_cannot_be_compared),
+		TEST(test_short_raw),
+		TEST(test_cannot_tell),
+		TEST(test_merged_ran),
+		TEST(test_merged_slept),
 	};
 
 	return cmocka_run_group_tests_name("contradiction", tests, NULL, NULL);

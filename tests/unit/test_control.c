@@ -136,7 +136,7 @@ static void test_no_answer(void **state)
 	struct server *s = *state;
 	int fd = connect_client(s);
 
-	say(s, fd, "{\"cmd\":\"nothing\"}\n"); /* out of memory, for example */
+	say(s, fd, "{\"cmd\":\"nothing\"}\n"); /* the server gives no answer, as if out of memory */
 	check_dropped(fd);
 }
 

@@ -22,7 +22,7 @@ static void test_many_clients(void **state)
 	answer_held(s);
 	for (int i = 0; i < 32; i++)
 		check_ok(fds[i]);
-	for (int i = 0; i < 100; i++) { /* slots are free again */
+	for (int i = 0; i < 100; i++) { /* the slots are free again */
 		fds[0] = connect_client(s);
 		say(s, fds[0], "{\"cmd\":\"x\"}\n");
 		check_echo(fds[0], "x");
@@ -38,7 +38,7 @@ static void test_idle_clients(void **state)
 
 	for (int i = 0; i < 32; i++)
 		fds[i] = connect_client(s);
-	say(s, fds[0], "{"); /* so this one keeps it */
+	say(s, fds[0], "{"); /* a request has begun: this client keeps its slot */
 	extra = connect_client(s);
 	say(s, extra, "{\"cmd\":\"x\"}\n");
 	check_echo(extra, "x");
@@ -158,7 +158,7 @@ static void test_big_answer(void **state)
 	int fd = connect_client(s);
 
 	serve_child(s, &c);
-	say(s, fd, "{\"cmd\":\"big\"}\n"); /* and a client that does not read it */
+	say(s, fd, "{\"cmd\":\"big\"}\n"); /* another client, which does not read the answer */
 	close(fd);
 	run(s);
 	fd = connect_client(s);
@@ -181,7 +181,7 @@ static void test_freed_with_clients(void **state)
 }
 
 /* The last answer, that to `stop`, is still sent. */
-static void test_last_words(void **state)
+static void test_answer_to_stop_is_sent(void **state)
 {
 	struct server *s = *state;
 	struct child c = ask_in_child(s, "hold", 500000);
@@ -208,7 +208,7 @@ int main(void)
 		control_test(test_answered_while_it_hangs_up),
 		control_test(test_big_answer),
 		control_test(test_freed_with_clients),
-		control_test(test_last_words),
+		control_test(test_answer_to_stop_is_sent),
 	};
 
 	alarm(50); /* a test that hangs has failed */

@@ -28,7 +28,9 @@ static json_t *why_culprit(pid_t pid, const char *process)
 	return why;
 }
 
-/* Is the command set for process @pid, with this name, at the end of the interval? */
+/*
+ * Is the command filled in for @pid, if the answer names @process and the interval ended at @end?
+ */
 static bool is_completed(pid_t pid, const char *process, uint64_t end)
 {
 	json_t *why = why_culprit(pid, process), *o = json_object_get(why, "culprit");
@@ -42,7 +44,7 @@ static bool is_completed(pid_t pid, const char *process, uint64_t end)
 	return set;
 }
 
-static void only_the_process_of_the_interval(void **state)
+static void command_only_of_the_same_process(void **state)
 {
 	pid_t pid = fork();
 	char comm[PROC_COMM];
@@ -50,7 +52,7 @@ static void only_the_process_of_the_interval(void **state)
 
 	assert_true(pid >= 0);
 	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* of a test that fails */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* ends with a test that fails */
 		pause();
 		_exit(0);
 	}
@@ -59,7 +61,7 @@ static void only_the_process_of_the_interval(void **state)
 	assert_int_equal(proc_file__comm(dir, comm), 0);
 	close(dir);
 	assert_true(is_completed(pid, comm, now_ns()));
-	assert_false(is_completed(pid, comm, 1000000)); /* it was born later */
+	assert_false(is_completed(pid, comm, 1000000)); /* the process was born later */
 	assert_false(is_completed(pid, "another", now_ns()));
 	assert_false(is_completed(0, comm, now_ns()));
 	kill(pid, SIGKILL);
@@ -67,7 +69,7 @@ static void only_the_process_of_the_interval(void **state)
 	assert_false(is_completed(pid, comm, now_ns()));
 }
 
-static void what_is_known_stays(void **state)
+static void known_command_is_kept(void **state)
 {
 	json_t *why = json_pack("{s:{s:i, s:s, s:s, s:n}}", "culprit", "pid", (int)getpid(),
 				"process", "test_culprit_re", "command", "known", "cgroup");
@@ -93,8 +95,8 @@ static int end_examiner(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_the_process_of_the_interval),
-		cmocka_unit_test(what_is_known_stays),
+		cmocka_unit_test(command_only_of_the_same_process),
+		cmocka_unit_test(known_command_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, start_examiner, end_examiner);

@@ -43,7 +43,7 @@ static void carets(void **state)
 	check("bad", "bad", "f.conf:1:1: error: no\n    1 | bad\n      | ^^^\n");
 	check("\tx\t= bad\r\n", "bad",
 	      "f.conf:1:6: error: no\n    1 | \tx\t= bad\n      | \t \t  ^^^\n");
-	/* a span of two lines is shown up to the end of the first */
+	/* of a span over two lines, the part on the first line is shown */
 	check("one \\\ntwo\n", "e \\\ntw",
 	      "f.conf:1:3: error: no\n    1 | one \\\n      |   ^^^\n");
 	check("\xef\xbb\xbfxy\n", "y", "f.conf:1:2: error: no\n    1 | xy\n      |  ^\n");
@@ -118,7 +118,7 @@ static void long_lines_are_cut(void **state)
 	source_text__free(src);
 }
 
-static void order_is_that_of_places(void **state)
+static void messages_are_sorted_by_place(void **state)
 {
 	struct source_text *a, *b;
 	struct diags d = { 0 };
@@ -151,7 +151,7 @@ static void order_is_that_of_places(void **state)
 	diags__free(NULL);
 }
 
-static void a_flood_is_counted(void **state)
+static void further_messages_are_only_counted(void **state)
 {
 	struct diags d = { 0 };
 	struct buf out = { 0 };
@@ -180,9 +180,9 @@ static void nearest(void **state)
 	assert_string_equal(nearest_word("pots", 4, words), "post");
 	assert_string_equal(nearest_word("dmup", 4, words), "dump");
 	assert_string_equal(nearest_word("whon", 4, words), "when");
-	assert_string_equal(nearest_word("dupe", 4, words), "dump"); /* two letters */
+	assert_string_equal(nearest_word("dupe", 4, words), "dump"); /* two letters differ */
 	assert_null(nearest_word("of", 2, words));
-	assert_null(nearest_word("damn", 4, words)); /* two letters, and only two in common */
+	assert_null(nearest_word("damn", 4, words)); /* two letters differ, and only two agree */
 	assert_null(nearest_word("ukmp", 4, words)); /* another first letter */
 	assert_null(nearest_word("xxxx", 4, words));
 	assert_null(nearest_word("", 0, words));
@@ -241,8 +241,8 @@ int main(void)
 		cmocka_unit_test(terminals_are_safe),
 		cmocka_unit_test(empty_span_has_one_caret),
 		cmocka_unit_test(long_lines_are_cut),
-		cmocka_unit_test(order_is_that_of_places),
-		cmocka_unit_test(a_flood_is_counted),
+		cmocka_unit_test(messages_are_sorted_by_place),
+		cmocka_unit_test(further_messages_are_only_counted),
 		cmocka_unit_test(nearest),
 		cmocka_unit_test(nearest_of_long_words),
 		cmocka_unit_test(files),

@@ -288,7 +288,7 @@ static void test_written_to_meanwhile(void **state)
 	assert_true(read_symbols(path, w.fd, &n));
 	assert_true(n > 1000);
 	assert_int_equal(pthread_create(&thread, NULL, keep_writing, &w), 0);
-	/* until both have run */
+	/* until the reader and the writer have each run 200 times */
 	for (int i = 0; i < 200 || atomic_load(&w.rounds) < 200; i++)
 		opened += read_symbols(path, w.fd, &n);
 	atomic_store(&w.stop, true);

@@ -15,7 +15,7 @@
 #include "pending_fixture.h"
 #include "user_probe_fixture.h"
 
-enum { RIGHT, OTHER, WHATS }; /* what a condition asks for, and something else */
+enum { RIGHT, OTHER, WHATS }; /* RIGHT meets the condition of a rule, OTHER does not */
 
 /* ---- system calls: an open that waits for a writer, a read from a socket ---- */
 
@@ -116,7 +116,7 @@ static void await_byte(long fd)
 		_exit(1);
 }
 
-static pid_t forks_as; /* 0: it waits for a byte */
+static pid_t forks_as; /* the number with which ended_call() forks; 0: it waits for a byte */
 
 WATCHED long ended_call(const char *text, long fd);
 WATCHED long ended_call(const char *text, long fd)
@@ -175,7 +175,7 @@ struct ended_source {
 	const char *when;      /* each "SELF" stands for this program */
 	const char *condition; /* NULL: begin() makes it */
 	long (*hang)(long what, long fd);
-	void (*let_go)(long what); /* NULL: by a byte */
+	void (*let_go)(long what); /* NULL: write a byte */
 	void (*begin)(char *condition, size_t size);
 	void (*end)(void);
 };
@@ -252,7 +252,7 @@ static struct hanger hang(const struct ended_source *s, long what, pid_t pid)
 	return h;
 }
 
-/* It goes on, and ends. */
+/* Let it go on, and await its end. */
 static void go_on(const struct ended_source *s, struct hanger *h, long what)
 {
 	if (!s->let_go) {
@@ -288,7 +288,7 @@ static void test_a_reload_in_between(void **state)
 	}
 	assert_int_equal(matched(d, slots[0]), 1);
 	assert_int_equal(matched(d, slots[1]), 1);
-	/* one rule less */
+	/* again, with one rule less */
 	update(d, rs->rules + 1, 1, slots + 1);
 	h = hang(s, RIGHT, 0);
 	update(d, rs->rules + 1, 1, slots + 1);
@@ -324,9 +324,12 @@ static void test_dies_and_its_number_is_used_again(void **state)
 	assert_int_equal(missing(d), 0);
 }
 
-/* ---- a process that is forked within a call: it returns from a call that it did not begin ---- */
+/* ---- a process forked within a call: it returns from a call that it did not begin ---- */
 
-/* Start a child, which ends by itself or by a signal. Each call has the same place on its stack. */
+/*
+ * Start a child, which ends by itself or by a signal. Its call is always at the same place on its
+ * stack.
+ */
 static pid_t child_that_ends(const struct ended_source *s, int signal)
 {
 	struct hanger h = hang_in(s->hang, RIGHT, 0);

@@ -42,7 +42,7 @@ struct batch {
 	uint32_t slots[BATCH];
 	struct rule_table table;
 	struct cgroups *cgroups;
-	struct slots in_force; /* the patterns of the last batch */
+	struct slots in_force; /* the slots of the patterns of the last batch */
 };
 
 static const char *const names[] = {
@@ -200,7 +200,7 @@ static void put_cgroup(const char *path, __u64 *ids)
 	}
 }
 
-/* The bytes after the NUL are undefined. */
+/* The bytes after the NUL are garbage, as they are undefined in BPF. */
 static void put_paths(const struct expr_subject *s, int who, struct event *e)
 {
 	put_cgroup(s->cgroup[who], e->cgroup[who]);

@@ -57,7 +57,8 @@ static const struct row {
 	SW("-a -g -e cpu-clock", "cpu-clock", 0, 4000, .sample_type = CALLCHAIN | PERIOD, .freq = 1,
 	   .exclude_guest = 1),
 	/*
-	 * as perf -vv prints them before it opens them: this machine has neither branches nor a PMU
+	 * as perf -vv prints them before it opens the events: this machine has neither branches nor
+	 * a PMU
 	 */
 	SW("-a -b -e cpu-clock", "cpu-clock", 0, 4000,
 	   .sample_type = PERIOD | PERF_SAMPLE_BRANCH_STACK, .freq = 1, .exclude_guest = 1,

@@ -43,7 +43,7 @@ static struct {
 	uint32_t slot;
 } counts;
 
-/* Few hits wait to be read, however slow the machine is. */
+/* Wait after each close(), so that few hits wait to be read, however slow the machine is. */
 static void close_rare_slowly(long n)
 {
 	alarm(120);
@@ -55,7 +55,7 @@ static void close_rare_slowly(long n)
 	}
 }
 
-/* Wait until it has seen so many. */
+/* Wait until the rule has matched @n times. Returns how often it has. */
 static uint64_t matched_by(struct detectors *d, uint32_t slot, uint64_t n)
 {
 	for (int i = 0; i < 1500 && matched(d, slot) < n; i++)
@@ -85,7 +85,7 @@ static void test_fields(void **state)
 	d = open_detectors();
 	update(d, rs->rules, rs->n_rules, slots);
 	pid = spawn_subject(close_rare, 10);
-	matched_by(d, slots[0], 10); /* it is looked up in /proc: do not reap it before */
+	matched_by(d, slots[0], 10); /* its task is looked up in /proc: do not reap it before */
 	assert_int_equal(await(pid), 0);
 	assert_int_equal(matched(d, slots[0]), 10);
 	assert_int_equal(matched(d, slots[1]), 5);
@@ -135,7 +135,7 @@ static void test_fields_reload(void **state)
 	ruleset__free(rs[1]);
 }
 
-/* Returns their number; they are read soon. */
+/* Make some hits, and give them time to be read. Returns how many the rule matches. */
 static uint64_t make_some(void)
 {
 	assert_int_equal(await(spawn_subject(close_rare, 20)), 0);
@@ -159,7 +159,7 @@ static void test_fields_pause(void **state)
 	update(d, rs->rules, rs->n_rules, &slot);
 	assert_int_equal(await(spawn_subject(close_rare, 2)), 0);
 	assert_int_equal(matched_by(d, slot, 1), 1);
-	/* a hundred are not read; then it is enabled again, and some are */
+	/* first, a hundred are not read; then the event is enabled again, and some are read */
 	for (int i = 0; i < 1000 && made - matched(d, slot) < 100; i++)
 		made += make_some();
 	assert_true(made - matched(d, slot) >= 100);

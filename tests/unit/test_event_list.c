@@ -47,7 +47,7 @@ static void release(struct resolved *r)
 	source_text__free(r->src);
 }
 
-/* Skips the calling test. */
+/* Skips the calling test if there is no tracefs. */
 static struct tracefs *probe_tracefs(void)
 {
 	struct tracefs *t;
@@ -315,7 +315,10 @@ static void probe_system_wide(void)
 	skip();
 }
 
-/* Every event opens and can be redirected into one overwritable ring, which gets its records. */
+/*
+ * Every event opens. Its output can be redirected into one overwritable ring, which gets its
+ * records.
+ */
 static void test_open(void **state)
 {
 	struct tracefs *t = probe_tracefs();

@@ -22,7 +22,7 @@ static bool has_programs(void)
 	return !access("/sys/kernel/btf/vmlinux", F_OK) && !geteuid();
 }
 
-/* `run = evidence` becomes a line that perf record accepts, with the options after the word. */
+/* `run = evidence` becomes a line that perf record accepts. The options after the word are kept. */
 static void evidence_is_a_line(void **state)
 {
 	struct planned p = plan_text("[daemon]\nmax-memory = 1G\n"
@@ -62,8 +62,11 @@ static void evidence_is_a_line(void **state)
 	release(&p);
 }
 
-/* The stack of a rule's subject is copied when it leaves the CPU; each switch is recorded once. */
-static void evidence_of_named(void **state)
+/*
+ * The user stack of a rule's subject is copied when it leaves the CPU. Each switch is recorded
+ * once.
+ */
+static void stacks_of_named_subjects_are_copied(void **state)
 {
 	struct planned p =
 		plan_text("[rule-a]\nwhen = offcpu > 1s\n"
@@ -142,7 +145,7 @@ static void evidence_of_this_kernel(void **state)
 	assert_null(strstr(line.data, "compaction_end"));
 	assert_non_null(strstr(line.data, ",compaction:mm_compaction_begin "));
 	assert_non_null(strstr(line.data, " -m 1024K "));
-	/* a program can only write into an event that is not inherited */
+	/* a program can write only into an event that is not inherited */
 	assert_non_null(strstr(line.data, ",bpf-output/no-inherit,name=lock_wait,call-graph=fp/"));
 	assert_non_null(strstr(line.data, " -e timer:hrtimer_expire_entry --filter "
 					  "'function == 0xffffffff81abcdef || "
@@ -156,7 +159,7 @@ static void evidence_of_this_kernel(void **state)
 	assert_int_equal(evidence__line(EVIDENCE_BRIEF, &kernel, &none, 1 << 20, &line, &lacking),
 			 0);
 	assert_non_null(strstr(line.data, ",bpf-output/no-inherit,name=interrupt/"));
-	/* and the stacks of waits, so that switches need none */
+	/* a program also writes the stacks of waits, so switches need none */
 	assert_non_null(strstr(line.data, "bpf-output/no-inherit,name=offcpu-time,call-graph=fp/"));
 	assert_null(strstr(line.data, "sched:sched_switch/call-graph"));
 	assert_string_equal(lacking.data, "compaction:mm_compaction_end");
@@ -169,7 +172,7 @@ static bool is_not_of_lock(const char *system, const char *name, void *arg)
 	return strcmp(system, "lock") != 0;
 }
 
-/* Only the stack of a switch shows a lock of the kernel where no event does: before Linux 5.19. */
+/* Before Linux 5.19 no event shows a lock of the kernel: only the stack of a switch does. */
 static void evidence_without_lock_events(void **state)
 {
 	const struct evidence_kernel kernel = { is_not_of_lock, address_of_timer, NULL, true };
@@ -185,10 +188,7 @@ static void evidence_without_lock_events(void **state)
 	buf__free(&lacking);
 }
 
-/*
- * Where BPF programs cannot write, tracepoints of interrupts replace the events that they would
- * write into.
- */
+/* Where BPF programs cannot write events, the tracepoints of interrupts replace them. */
 static void evidence_without_programs(void **state)
 {
 	const struct evidence_kernel kernel = { is_not_of_irq, address_of_timer, NULL, false };
@@ -241,8 +241,8 @@ static void evidence_full(void **state)
 	release(&p);
 }
 
-/* A machine with little memory has room for it, too. */
-static void evidence_is_modest(void **state)
+/* The evidence also fits into a machine with little memory. */
+static void evidence_fits_little_memory(void **state)
 {
 	struct planned p =
 		plan_text("[rule-r]\nwhen = runqlat > 20ms\n[daemon]\nmax-memory = 9G\n");
@@ -264,14 +264,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(evidence_is_a_line),
-		cmocka_unit_test(evidence_of_named),
+		cmocka_unit_test(stacks_of_named_subjects_are_copied),
 		cmocka_unit_test(evidence_of_this_kernel),
 		cmocka_unit_test(evidence_without_addresses),
 		cmocka_unit_test(evidence_full),
 		cmocka_unit_test(evidence_without_lock_events),
 		cmocka_unit_test(evidence_without_programs),
 		cmocka_unit_test(evidence_of_some_tasks),
-		cmocka_unit_test(evidence_is_modest),
+		cmocka_unit_test(evidence_fits_little_memory),
 	};
 
 	return cmocka_run_group_tests_name("evidence", tests, start_reader, stop_reader);

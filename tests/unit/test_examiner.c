@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Processes that read files of other users may hang or die; the caller may not.
+ * Processes that read files of other users may hang or die. Their caller must do neither.
  * with: others
  */
 #include <fcntl.h>
@@ -62,7 +62,7 @@ static struct examine_request of_path(uint32_t kind, const char *path)
 	r.maj = major(st.st_dev);
 	r.min = minor(st.st_dev);
 	r.ino = st.st_ino;
-	r.pid = INT32_MAX; /* ended */
+	r.pid = INT32_MAX; /* a process that has ended */
 	snprintf(r.path, sizeof(r.path), "%s", path);
 	return r;
 }
@@ -94,7 +94,7 @@ static void test_build_id(void **state)
 	assert_int_equal(answer.head.error, 0);
 	assert_int_equal(answer.head.id.size, own.size);
 	assert_memory_equal(answer.head.id.data, own.data, own.size);
-	r.ino++; /* another file has the name */
+	r.ino++; /* another file has the name now */
 	assert_int_equal(ask(&r, LONG), 0);
 	assert_int_equal(answer.head.error, -ENOENT);
 }
@@ -131,7 +131,7 @@ static void test_names(void **state)
 	assert_int_equal(build_id__read_fd(fd, &r.id), 0);
 	r.pid = getpid();
 	r.places[0] = offset_of(test_names, &r.start, &r.end) + 3;
-	r.places[1] = 1ULL << 60; /* nowhere */
+	r.places[1] = 1ULL << 60; /* in no function */
 	r.n_places = 2;
 	assert_int_equal(ask(&r, LONG), 0);
 	assert_int_equal(answer.head.n_names, 1);
@@ -140,7 +140,7 @@ static void test_names(void **state)
 	assert_int_equal(named.offset, 3);
 	assert_int_equal(named.len, strlen("test_names"));
 	assert_memory_equal(named.name, "test_names", named.len);
-	r.id.data[0] ^= 1; /* of another build */
+	r.id.data[0] ^= 1; /* the build id of another build */
 	assert_int_equal(ask(&r, LONG), 0);
 	assert_int_equal(answer.head.error, -ENOENT);
 }
@@ -227,20 +227,20 @@ static void test_hung_file_system(void **state)
 	assert_int_equal(ask(&hung, LONG), 0);
 	assert_int_equal(answer.head.error, 0);
 	assert_int_equal(answer.head.id.size, 20);
-	examiner__rest(examiner, EXAMINER_NAMES); /* close the file while that is possible */
+	examiner__rest(examiner, EXAMINER_NAMES); /* its process closes the file while it can */
 	fuse_fixture__hang(&fuse);
 	assert_int_equal(ask(&hung, SHORT), -ETIMEDOUT);
 	assert_int_equal(examiner__n_stuck(examiner), 1); /* in state D: not even SIGKILL ends it */
 	assert_int_equal(ask(&hung, LONG), -EBUSY);
 	assert_int_equal(ask(&other, LONG), 0);
-	/* free must not wait for it either: otherwise teardown() hangs */
+	/* this must not wait for the stuck process either: otherwise teardown() hangs */
 	examiner__free(examiner);
 	assert_int_equal(examiner__new(&examiner), 0);
 	examiner__follow(examiner, note_pids, NULL);
 	fuse_fixture__unmount(&fuse);
 }
 
-/* Somebody's process, without files. */
+/* A stopped process of the user @uid. */
 static pid_t start_nobody(uid_t uid)
 {
 	pid_t pid = fork();
@@ -277,7 +277,7 @@ static void test_many_users_hang(void **state)
 	own_path(path);
 	other = of_path(EXAMINE_BUILD_ID, path);
 	other.pid = getpid(); /* root's */
-	/* a new one knows nothing of file systems that had these numbers before */
+	/* a new examiner does not remember earlier file systems with the same device numbers */
 	examiner__free(examiner);
 	assert_int_equal(setup(NULL), 0);
 	for (size_t i = 0; i <= ROOT; i++) {
@@ -302,8 +302,8 @@ static void test_many_users_hang(void **state)
 }
 
 /*
- * A user whose file systems all hang blocks nobody else. When one answers again, or is gone, the
- * next is tried.
+ * The hung file systems of one user block nobody else. When one of them answers again, or is gone,
+ * the next is tried.
  */
 static void test_many_hung_file_systems(void **state)
 {
@@ -330,7 +330,7 @@ static void test_many_hung_file_systems(void **state)
 		assert_int_equal(ask(&hung[i], SHORT), i < 1 ? -ETIMEDOUT : -EBUSY);
 	assert_int_equal(examiner__n_stuck(examiner), 1);
 	assert_int_equal(ask(&other, LONG), 0);
-	hung[2].pid = getpid(); /* it may be root who has it mapped */
+	hung[2].pid = getpid(); /* root's process, which may have mapped the file */
 	assert_int_equal(ask(&hung[2], SHORT), -ETIMEDOUT);
 	assert_int_equal(ask(&other, LONG), 0);
 	fuse_fixture__unmount(&fuse[0]);
@@ -343,7 +343,7 @@ static void test_many_hung_file_systems(void **state)
 	end_nobody(nobody);
 }
 
-/* A waiting process that maps one page of @path, not read yet. */
+/* Start a process that maps one page of @path, not read yet, and waits. */
 static pid_t start_mapper(const char *path, const void **ret_page)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -393,7 +393,7 @@ static void test_memory_that_hangs(void **state)
 	assert_int_equal(
 		examiner__read_task(examiner, pid, EXAMINE_TASK_MEMORY, (uintptr_t)page, text, 8),
 		-ETIMEDOUT);
-	assert_int_equal(examiner__n_stuck(examiner), 1); /* in state D, unlike this process */
+	assert_int_equal(examiner__n_stuck(examiner), 1); /* the reader is in state D */
 	assert_int_equal(examiner__read_task(examiner, pid, EXAMINE_TASK_COMMAND, 0, text, 8),
 			 -EBUSY);
 	assert_true(examiner__read_task(examiner, getpid(), EXAMINE_TASK_COMMAND, 0, text, 8) > 0);
@@ -405,7 +405,7 @@ static void test_memory_that_hangs(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* No request waits any more. */
+/* After a cancel no request waits. */
 static void test_cancel(void **state)
 {
 	struct examine_request r;

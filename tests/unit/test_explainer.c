@@ -36,7 +36,7 @@ static json_t *read_manifest(int fd, const char *at, const char *name)
 	return m;
 }
 
-/* What it is to do is in the manifest. */
+/* The manifest says what to do. */
 static json_t *explain(const json_t *manifest, const char *at)
 {
 	const char *what = json_string_value(json_object_get(manifest, "what"));
@@ -50,7 +50,7 @@ static json_t *explain(const json_t *manifest, const char *at)
 	return json_pack("{s:s}", "verdict", what);
 }
 
-/* As many symbols as the manifest says, in @symbols. */
+/* Add as many symbols as @symbols of the manifest says. */
 static json_t *find_symbols(const json_t *manifest, const char *at)
 {
 	json_int_t n = json_integer_value(json_object_get(manifest, "symbols"));
@@ -89,7 +89,7 @@ static void ask_about_incident(const char *name, const char *what)
 	ask_about_symbols(name, what, 0);
 }
 
-/* Process what comes until there is an answer, or, without @answer, until a worker has started. */
+/* Process messages until an answer comes. If @answer is false: until a worker has started. */
 static void await(bool answer)
 {
 	struct pollfd p = { .fd = explainer__fd(explainer), .events = POLLIN };
@@ -117,7 +117,7 @@ static unsigned long long number_in_status(pid_t pid, const char *field)
 	return n;
 }
 
-static void who_explains_has_nothing_before_there_is_a_question(void **state)
+static void worker_is_confined_before_a_question(void **state)
 {
 	const pid_t *pids = explainer__pids(explainer);
 
@@ -125,7 +125,7 @@ static void who_explains_has_nothing_before_there_is_a_question(void **state)
 	assert_true(pids[0] > 0 && pids[1] > 0);
 	assert_int_equal(number_in_status(pids[0], "CapPrm:"), 0);
 	assert_int_equal(number_in_status(pids[0], "Seccomp:"), 2);
-	/* the opener may still begin; until then it serves nobody */
+	/* the opener may not be confined yet; until then it serves nobody */
 	while (number_in_status(pids[1], "Seccomp:") != 2)
 		usleep(10000);
 }
@@ -139,7 +139,10 @@ static void who_hangs_or_dies_is_replaced(void **state)
 	assert_string_equal(answered, "3 good");
 }
 
-/* The symbols come after the answer. Too many are left out: a part would give wrong names. */
+/*
+ * The symbols come after the answer. If there are too many, all are left out: a part would give
+ * wrong names.
+ */
 static void symbols_of_the_kernel_come_too(void **state)
 {
 	struct pollfd p = { .fd = explainer__fd(explainer), .events = POLLIN };
@@ -156,10 +159,10 @@ static void symbols_of_the_kernel_come_too(void **state)
 	assert_string_equal(symbols_of, "2 3000 0000000000000000 t name\t[module]");
 }
 
-/* Without an end: how many openers may wait for it. */
+/* How many openers may hang at once. After that no worker begins. */
 #define STUCK_MAX 8
 
-/* The opener of the worker that has begun after that with opener @before. */
+/* Wait for a worker whose opener is not @before. Returns that opener. */
 static pid_t next_opener(pid_t before)
 {
 	const pid_t *pids = explainer__pids(explainer);
@@ -169,8 +172,8 @@ static pid_t next_opener(pid_t before)
 	return pids[1];
 }
 
-/* A user who makes incidents about files that never answer leaves a bounded number of processes. */
-static void openers_that_hang_are_few(void **state)
+/* A user whose incidents need files that never answer leaves a bounded number of processes. */
+static void hung_openers_are_bounded(void **state)
 {
 	struct pollfd p = { .fd = explainer__fd(explainer), .events = POLLIN };
 	struct fuse_fixture fuse;
@@ -223,10 +226,10 @@ static int end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_explains_has_nothing_before_there_is_a_question),
+		cmocka_unit_test(worker_is_confined_before_a_question),
 		cmocka_unit_test(who_hangs_or_dies_is_replaced),
 		cmocka_unit_test(symbols_of_the_kernel_come_too),
-		cmocka_unit_test(openers_that_hang_are_few),
+		cmocka_unit_test(hung_openers_are_bounded),
 	};
 
 	fuse_fixture__confine();

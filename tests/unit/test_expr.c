@@ -239,7 +239,7 @@ static void refused(void **state)
 	}
 }
 
-/* Several comparisons in the right form, some with wrong values. */
+/* All wrong comparisons of one condition are reported. */
 static void wrong_comparisons_are_all_told(void **state)
 {
 	struct diags d = { 0 };
@@ -268,7 +268,7 @@ static void limits(void **state)
 	assert_int_equal(d.v[0].span.off, len + 4);
 	diags__free(&d);
 
-	/* 2 * 2 * 3 = 12 nodes fit, 2 * 2 * 2 * 4 = 32 do not; the error names the part */
+	/* 2 * 2 conjunctions of 3 nodes fit; 2 * 2 * 2 of 3 do not: the error names that part */
 	e = parse_good("(pid==1||pid==2) && (tid==1||tid==2) && cpu==1");
 	assert_int_equal(e.n_nodes, 12);
 	assert_int_equal(parse("uid==1 || (pid==1||pid==2) && (tid==1||tid==2) && (cpu==1||cpu==2)"
@@ -310,7 +310,7 @@ static void hostile(void **state)
 	free(text);
 }
 
-static void nothing_is_always_true(void **state)
+static void empty_condition_is_true(void **state)
 {
 	struct expr_subject s = { 0 };
 	struct expr e = { 0 };
@@ -330,7 +330,7 @@ static void field_table(void **state)
 		assert_non_null(f->meaning);
 		assert_true(f->min <= f->max);
 	}
-	/* values of `cgroup` have two forms */
+	/* `cgroup` has a second field, because its values have two forms */
 	seen |= 1 << FRBPF_FIELD_CGROUP_PATH;
 	assert_true(n >= FRBPF_FIELD_ARG - 1);
 	assert_int_equal(seen & ((1 << FRBPF_FIELD_ARG) - 1), (1 << FRBPF_FIELD_ARG) - 1);
@@ -358,7 +358,7 @@ static void fields_of_other_sources(void **state)
 	diags__free(&d);
 }
 
-/* Names that frbpf does not know: kept as written, parsed once their type is known. */
+/* Fields that frbpf does not know are kept as written, and parsed once their type is known. */
 static void arguments(void **state)
 {
 	static const char text[] = "!(rq.dev ~ \"sd*\") && (len > 4x || len in (1, 2)) && cpu < 8";
@@ -501,12 +501,12 @@ static void bad_addresses(void **state)
 	}
 }
 
-/* For each alternative: the disjunction of what holds there. */
+/* The requirement of a cgroup is added to each alternative. */
 static void test_require_cgroup(void **state)
 {
 	static const struct {
 		const char *text;
-		const char *fields; /* c: the cgroup; |: the end of an alternative */
+		const char *fields; /* of each node, c: the cgroup; | ends an alternative */
 	} cases[] = {
 		{ "", "c|" },
 		{ "pid == 1", "cp|" },
@@ -564,7 +564,7 @@ int main(void)
 		cmocka_unit_test(wrong_comparisons_are_all_told),
 		cmocka_unit_test(limits),
 		cmocka_unit_test(hostile),
-		cmocka_unit_test(nothing_is_always_true),
+		cmocka_unit_test(empty_condition_is_true),
 		cmocka_unit_test(field_table),
 		cmocka_unit_test(fields_of_other_sources),
 		cmocka_unit_test(arguments),

@@ -181,7 +181,7 @@ static void random_subject(struct random_expr *r)
 	r->subject.path = paths[draw(r, ARRAY_SIZE(paths))];
 }
 
-static void evaluation_is_that_of_the_text(void **state)
+static void normal_form_agrees_with_the_text(void **state)
 {
 	struct random_expr r = { .seed = 20240229 };
 	int parsed = 0, held = 0, several = 0;
@@ -220,7 +220,7 @@ static void evaluation_is_that_of_the_text(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(evaluation_is_that_of_the_text),
+		cmocka_unit_test(normal_form_agrees_with_the_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

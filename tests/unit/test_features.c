@@ -311,7 +311,7 @@ static void test_tracing_data(void **state)
 	want_sized(&c, "page");
 	want_bytes(&c, "header_event", 13);
 	want_sized(&c, "event");
-	assert_int_equal(take_u32(&c), 0); /* ftrace's own */
+	assert_int_equal(take_u32(&c), 0); /* events of ftrace itself: none */
 	assert_int_equal(take_u32(&c), 2);
 	want_bytes(&c, "irq", 4);
 	assert_int_equal(take_u32(&c), 1);
@@ -320,7 +320,7 @@ static void test_tracing_data(void **state)
 	assert_int_equal(take_u32(&c), 2);
 	want_sized(&c, "three");
 	want_sized(&c, "four");
-	assert_int_equal(take_u32(&c), 0); /* kallsyms */
+	assert_int_equal(take_u32(&c), 0); /* size of kallsyms: none */
 	assert_int_equal(take_u32(&c), 6);
 	want_bytes(&c, "printk", 6);
 	want_sized(&c, "1 init\n");

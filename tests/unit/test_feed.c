@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * BPF programs that write into events of sessions: owners of locks when a wait begins, time of
- * interrupts, and time off CPU.
+ * BPF programs that write into events of sessions. They write owners of locks when a wait begins,
+ * time of interrupts, and time off CPU.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -81,7 +81,7 @@ static void look_for_lock_wait(const struct perf_event_header *h, void *arg)
 	want->found += r.wait.what == want->what && r.wait.owner == want->owner;
 }
 
-/* Wait for the event. The test runner ends a test that never gets it. */
+/* Wait for the event. If it never comes, the test runner ends the test. */
 static void await_event(struct events *e, struct wanted *want)
 {
 	static struct forward_record record;
@@ -110,7 +110,7 @@ static int wait_for_record_lock(void *arg)
 	return fcntl(fd, F_SETLKW, &l);
 }
 
-/* The second of two waiters is queued behind the first, and has the holder as owner, too. */
+/* The second of two waiters is queued behind the first. Its owner is the holder, too. */
 static void owner_of_file_locks(void **state)
 {
 	static const struct {
@@ -219,7 +219,7 @@ static void time_of_softirqs(void **state)
 	events_open(&e, f, FEED_INTERRUPT);
 	assert_int_equal(feed__attach(f, &err), 0);
 	assert_true(check_instructions("in_") >= 4);
-	/* on an emulated machine each one may be long */
+	/* on an emulated machine each softirq may be long */
 	while (!got.sums && got.longs < 1000) {
 		send_packets(fd, &to);
 		for (size_t i = 0; i < e.n; i++)
@@ -252,7 +252,7 @@ static void not_into_inherited_events(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(feed__send(f, FEED_LOCK_WAIT, 0, fd), -EOPNOTSUPP);
 	assert_int_equal(feed__send(f, FEED_LOCK_WAIT, 1 << 20, fd), -E2BIG);
-	/* not loaded: nothing is written */
+	/* this program is not loaded: nothing is written */
 	assert_int_equal(feed__send(f, FEED_INTERRUPT, 0, fd), 0);
 	close(fd);
 	feed__free(f);
@@ -264,7 +264,7 @@ static void not_into_inherited_events(void **state)
 
 struct sleeper {
 	pid_t pid;
-	int go; /* written to: sleep, and exit */
+	int go; /* write to it: the process sleeps, and then exits */
 };
 
 static void sleep_when_told(int fd, bool in_child)
@@ -282,7 +282,7 @@ static void sleep_when_told(int fd, bool in_child)
 	_exit(0);
 }
 
-/* @in_child: let a child of it sleep. */
+/* @in_child: a child of the process sleeps instead. */
 static struct sleeper sleeper_start(bool in_child)
 {
 	struct sleeper s;
@@ -308,7 +308,7 @@ static void sleeper_finish(struct sleeper *s)
 /* Times off CPU of at least LEAST_NS */
 struct sleeps {
 	pid_t pid;
-	int own, others; /* of @pid, of other tasks */
+	int own, others; /* of @pid; of other tasks */
 	int with_kernel, with_user, shorter;
 };
 
@@ -364,7 +364,7 @@ static struct sleeps record_sleeps(const struct feed_off_cpu *o, bool in_child)
 	return got;
 }
 
-/* A task that is preempted until its timer has expired does not sleep: try again. */
+/* A task that is preempted until its timer has expired does not sleep. Then try again. */
 static struct sleeps record_own_sleep(const struct feed_off_cpu *o, bool in_child)
 {
 	struct sleeps got = { 0 };
@@ -374,7 +374,7 @@ static struct sleeps record_own_sleep(const struct feed_off_cpu *o, bool in_chil
 	return got;
 }
 
-/* At least those that slept: other tasks of the machine are there, too. */
+/* Other tasks of the machine may add to the sleepers of the test. */
 static void time_off_cpu_of_all(void **state)
 {
 	const struct feed_off_cpu o = { .least_ns = LEAST_NS };
@@ -405,7 +405,7 @@ static void time_off_cpu_of_tasks(void **state)
 	assert_int_equal(got.others, 0);
 	assert_int_equal(got.with_user, 0);
 	o = (struct feed_off_cpu){ .of_tasks = true, .inherits = true };
-	do { /* likewise the child */
+	do { /* the child waits as long, and is another task */
 		got = record_own_sleep(&o, true);
 		assert_true(got.own >= 1);
 	} while (!got.others);
@@ -426,7 +426,10 @@ static void time_off_cpu_of_cgroups(void **state)
 	assert_true(got.own >= 1);
 }
 
-/* Sampled, also short ones and those of kernel threads have a record, and long ones have all. */
+/*
+ * When sampled, short waits and those of kernel threads also leave records, and long waits always
+ * do.
+ */
 static void samples_of_waits(void **state)
 {
 	const struct feed_off_cpu o = { .sampled = true };
@@ -450,7 +453,7 @@ static void answer_twice(int in, int out)
 	_exit(0);
 }
 
-/* How many sleeps of @pid are listed that lasted at @time; all of them have kernel stacks. */
+/* Count the listed sleeps of @pid that lasted at @time. All of them must have kernel stacks. */
 static int count_asleep(struct feed *f, uint64_t time, pid_t pid)
 {
 	struct buf b = { 0 };

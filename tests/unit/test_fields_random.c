@@ -2,7 +2,7 @@
 /*
  * Random rules on values that programs pass: paths of system calls, addresses of sockets, strings
  * at arguments. The running kernel reads them from the memory and sockets of a child. The evaluator
- * for recordings gets the values that the child knows, and must give the same answers. Skips
+ * for recordings gets the values that the child knows. Both must give the same answers. Skips
  * without root, kernel BTF or uprobes.
  * with: others
  */
@@ -20,10 +20,10 @@
 
 enum act { OPEN, CONNECT, SEND, TEXT, PROBE };
 
-/* An action of the child, and the values of it for the evaluator. */
+/* An action of the child, and the values that it gives the evaluator. */
 struct act_args {
 	enum act act;
-	const char *text[2]; /* NULL: cannot be read */
+	const char *text[2]; /* NULL: it cannot be read */
 	struct sockaddr_storage to;
 	socklen_t len;
 	uint64_t peer[2];

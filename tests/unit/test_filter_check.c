@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Checks of tracepoint filters, with the kernel as the witness: we refuse nothing that it accepts,
- * and accept nothing that it refuses.
+ * Checks of tracepoint filters, compared with the kernel: we refuse nothing that it accepts, and
+ * accept nothing that it refuses.
  */
 #include <stdarg.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 #include "common/cleanup.h"
 #include "record/filter_check.h"
 
-/* Of sched:sched_switch. */
+/* Filters of sched:sched_switch. */
 static const struct {
 	const char *filter;
 	const char *words; /* of our error; NULL: none */
@@ -88,7 +88,7 @@ static bool kernel_takes(const struct tracepoint *tp, const char *filter)
 	return !r;
 }
 
-static void test_beside_the_kernel(void **state)
+static void test_agrees_with_the_kernel(void **state)
 {
 	struct tracefs *t;
 	struct tracepoint *tp;
@@ -110,7 +110,7 @@ static void test_beside_the_kernel(void **state)
 	tracefs__free(t);
 }
 
-/* The kernel judges syntax that is newer than this check. */
+/* Syntax that is newer than this check is left to the kernel. */
 static void test_left_to_the_kernel(void **state)
 {
 	static const char *const filters[] = { "prev_pid & CPUS{1-2}", "prev_comm.ustring == \"x\"",
@@ -130,7 +130,7 @@ static void test_left_to_the_kernel(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_beside_the_kernel),
+		cmocka_unit_test(test_agrees_with_the_kernel),
 		cmocka_unit_test(test_left_to_the_kernel),
 	};
 

@@ -135,7 +135,7 @@ static void assert_ended(const struct engine *e)
 	assert_int_equal(n_followed(e), 0);
 }
 
-/* This look and the next one report nothing more. */
+/* The current look and the next one report nothing more. */
 static void close_after_looks(struct engine *e)
 {
 	look_ends(e);
@@ -187,7 +187,7 @@ static void test_ends_and_never_fires(void **state)
 	engine_close(&e);
 }
 
-/* Looks at other events do not see it. That does not mean that it has ended. */
+/* Looks at other events do not see this one. That does not mean that it has ended. */
 static void test_other_looks(void **state)
 {
 	struct engine e;
@@ -203,7 +203,7 @@ static void test_other_looks(void **state)
 	assert_int_equal(e.n_ended, 0);
 	set_next_look(&e, 200, LOOKER);
 	look_ends(&e);
-	assert_int_equal(e.n_ended, 1); /* unseen */
+	assert_int_equal(e.n_ended, 1); /* it ended unseen: no look at its events found it */
 	assert_int_equal(e.ended.value, 0);
 	assert_int_equal(n_followed(&e), 0);
 	engine_close(&e);

@@ -102,7 +102,7 @@ static void test_links(void **state)
 }
 
 /* The same for a path from a rule. But a user's link may lead to that user's own files. */
-static void test_links_of_others(void **state)
+static void test_paths_of_rules(void **state)
 {
 	if (geteuid())
 		skip();
@@ -191,7 +191,7 @@ static void test_of_process(void **state)
 	assert_int_equal(foreign__open_of(INT32_MAX, path_at("public"), NULL), -ENOENT);
 }
 
-/* The file that was found is opened, even if its name now belongs to another. */
+/* The file that was found is opened, even if its name now leads to another file. */
 static void test_name_is_taken(void **state)
 {
 	struct stat st;
@@ -220,10 +220,10 @@ static void test_magic(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_files),		cmocka_unit_test(test_links),
-		cmocka_unit_test(test_links_of_others), cmocka_unit_test(test_no_files),
-		cmocka_unit_test(test_not_opened),	cmocka_unit_test(test_expected),
-		cmocka_unit_test(test_of_process),	cmocka_unit_test(test_name_is_taken),
+		cmocka_unit_test(test_files),	       cmocka_unit_test(test_links),
+		cmocka_unit_test(test_paths_of_rules), cmocka_unit_test(test_no_files),
+		cmocka_unit_test(test_not_opened),     cmocka_unit_test(test_expected),
+		cmocka_unit_test(test_of_process),     cmocka_unit_test(test_name_is_taken),
 		cmocka_unit_test(test_magic),
 	};
 

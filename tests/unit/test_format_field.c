@@ -71,7 +71,7 @@ static void test_id(void **state)
 		{ "name: x\n", false, 0 },
 		{ "name: x\nID: ", false, 0 },
 		{ "name: x\nID: abc\n", false, 0 },
-		{ "name: x\n ID: 1\n", false, 0 }, /* not at the start of the line */
+		{ "name: x\n ID: 1\n", false, 0 }, /* not at the start of a line */
 		{ "", false, 0 },
 	};
 
@@ -102,13 +102,13 @@ static void test_numbers(void **state)
 	assert_false(format_field__number(&f, raw, 27, &v)); /* it reaches beyond the end */
 	f = field_named("prev_comm");
 	assert_false(format_field__number(&f, raw, sizeof(raw), &v));
-	f = field_named("mask"); /* elsewhere */
+	f = field_named("mask"); /* at another offset */
 	assert_false(format_field__number(&f, raw, sizeof(raw), &v));
 	f = (struct format_field){ UINT32_MAX, 8, false };
 	assert_false(format_field__number(&f, raw, sizeof(raw), &v));
 	assert_false(format_field__find(format, sizeof(format) - 1, "pid", &f));
 	assert_false(format_field__find(format, sizeof(format) - 1, "no_size", &f));
-	/* a format cut at any byte is incomplete, no more */
+	/* a format cut at any byte is incomplete, and does no other harm */
 	for (size_t n = 0; n < sizeof(format); n++)
 		format_field__find(format, n, "mask", &f);
 }

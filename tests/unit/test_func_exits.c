@@ -148,7 +148,7 @@ static void bounds(void **state)
 	assert_int_equal(func_exits__find(EM_X86_64, &part, 1, false, &e), -EILSEQ);
 }
 
-/* A probe must not change what a program reads. */
+/* A breakpoint in data would change what a program reads. */
 static void data_among_code(void **state)
 {
 	/* jmp over data that looks like returns; ret; a landing pad that returns */
@@ -161,9 +161,9 @@ static void data_among_code(void **state)
 	assert_int_equal(e.at[0], 0x1006);
 	assert_int_equal(func_exits__check_boundary(EM_X86_64, &part, 6), 0);
 	assert_int_equal(func_exits__check_boundary(EM_X86_64, &part, 2), -EBADMSG);
-	/* if it may catch exceptions: which of the others are code is unknown */
+	/* with a landing pad it is unknown which other bytes are code */
 	assert_int_equal(func_exits__find(EM_X86_64, &part, 1, true, &e), -EBADMSG);
-	/* so do jumps through pointers: jmp *%rax */
+	/* nor is it known with jumps through pointers: jmp *%rax */
 	memcpy(body, "\xff\xe0\x06\x90\x90\x06\xc3\x90\xc3", sizeof(body));
 	assert_int_equal(func_exits__find(EM_X86_64, &part, 1, false, &e), -EBADMSG);
 	memcpy(body, "\xff\xe0\x90\x90\x90\x90\xc3\x90\xc3", sizeof(body));

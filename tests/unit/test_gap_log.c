@@ -46,7 +46,10 @@ static void test_the_last_before(void **state)
 	check(&g, UINT64_MAX, 200, 220);
 }
 
-/* A ring takes records again before that time is read, so its LOST record lies between the two. */
+/*
+ * A ring takes records again before the time of its end is read. Its LOST record lies between the
+ * two.
+ */
 static void test_just_resumed(void **state)
 {
 	struct gap_log g = { 0 };

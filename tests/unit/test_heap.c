@@ -37,7 +37,7 @@ static long page_faults(void)
 	return u.ru_minflt;
 }
 
-/* Page faults of a block that is written and freed */
+/* Page faults when a block is allocated, written and freed */
 static long faults_of_block(void)
 {
 	long before = page_faults();
@@ -67,7 +67,7 @@ static void blocks_are_kept_until_the_end(void **state)
 	v = malloc(BLOCK);
 	assert_non_null(v);
 	*v = 1;
-	assert_true(mallinfo2().hblkhd >= BLOCK); /* a mapping of its own */
+	assert_true(mallinfo2().hblkhd >= BLOCK); /* the block is a mapping of its own */
 	free((void *)v);
 }
 

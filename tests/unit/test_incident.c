@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The window that an incident wants, and the file that results from a session's rings. Without a
+ * The window that an incident asks for, and the file that results from a session's rings. Without a
  * kernel: the session is made by hand, and the side band knows no names.
  */
 #include <errno.h>
@@ -54,7 +54,7 @@ static void test_one_trigger(void **state)
 	assert_int_equal(incident__end(&inc), 10000);
 	r.pre = AUTO;
 	assert_int_equal(asked(&inc, true), 10000);
-	r.pre = 20000; /* before boot */
+	r.pre = 20000; /* this reaches back to before the boot */
 	assert_int_equal(asked(&inc, false), 1);
 	r.pre = 10000;
 	assert_int_equal(asked(&inc, false), 1);
@@ -173,10 +173,7 @@ static void test_bounds_auto(void **state)
 	check_bounds(AUTO, (uint64_t[]){ 100, 7000, 3000 }, 7000, false);
 	check_bounds(AUTO, (uint64_t[]){ 100, 100, 100 }, 100, false);
 	check_bounds(AUTO, (uint64_t[]){ 100, 10000, 100 }, 10000, false);
-	/*
-	 * the ring no longer has the trigger itself: the rest of its time is kept, and the window
-	 * is short
-	 */
+	/* the ring no longer has the trigger: the window keeps what is left, and is short */
 	check_bounds(AUTO, (uint64_t[]){ 100, 10001, 100 }, 10000, true);
 	check_bounds(AUTO, (uint64_t[]){ 100, UINT64_MAX, 100 }, 10000, true);
 }
@@ -191,7 +188,7 @@ static void test_bounds_asked(void **state)
 	check_bounds(0, (uint64_t[]){ 1, 1, UINT64_MAX }, 10000, true);
 }
 
-/* An event that lasted 4000 ns and has just ended. */
+/* The bounds for an event that lasted 4000 ns and has just ended. */
 static struct dump_result bounds_of_wait(uint64_t pre, size_t n_cpus, const uint64_t *from)
 {
 	struct rule_conf r = rule(pre, 50);
@@ -228,9 +225,9 @@ static void test_bounds_of_wait(void **state)
 	check_wait(AUTO, (uint64_t[]){ 100, 6001 }, 6000, true, 8192);
 	check_wait(AUTO, (uint64_t[]){ 7000, 9040 }, 7000, true, 4096 * 8); /* 1010 of 4050 */
 	check_wait(AUTO, (uint64_t[]){ 100, 10045 }, 6000, true, 4096 * 1024);
-	/* a ring that kept nothing tells no size */
+	/* a ring that kept nothing does not tell which size is needed */
 	check_wait(AUTO, (uint64_t[]){ 100, UINT64_MAX }, 6000, true, 0);
-	/* as asked for */
+	/* with a `pre` of its own */
 	check_wait(1000, (uint64_t[]){ 100, 6001 }, 9000, false, 0);
 	check_wait(8000, (uint64_t[]){ 100, 6000 }, 2000, true, 8192);
 	/* a larger ring would not help: the session is too young */
@@ -419,7 +416,7 @@ static void test_wrapped_ring(void **state)
 	add_trigger(r->inc, &conf, 10000);
 	for (int i = 0; i < 20; i++)
 		add_sample(r, 0, 8000 + i * 100, 1);
-	r->shots[0].head = r->shots[0].after = -(uint64_t)RING * 3; /* more was there */
+	r->shots[0].head = r->shots[0].after = -(uint64_t)RING * 3; /* older records were there */
 	add_sample(r, 1, 7500, 1);
 	gather(r);
 	assert_int_equal(r->res.cpus[0].from, 8000);

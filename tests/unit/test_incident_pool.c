@@ -72,7 +72,7 @@ static void test_states(void **state)
 	inc = freeze_next(w);
 	assert_string_equal(json_string_value(inc->states[1]), "a");
 	written(w, inc);
-	/* after the manifest: it is written again, and keeps the earlier state */
+	/* after the manifest: it must be written again, and the earlier state stays */
 	assert_true(incident_pool__take_state(&w->pool, &first, NULL, json_string("c")));
 	assert_true(incident_pool__take_state(&w->pool, &first, json_string("b"), NULL));
 	assert_string_equal(json_string_value(inc->states[1]), "a");
@@ -128,13 +128,13 @@ static void test_join_limit(void **state)
 	fire(w, RULE_A);
 	fire_at(w, RULE_A, begun + 10000000);
 	assert_int_equal(w->counters[RULE_A].joined, 1);
-	/* the moment of the first must not leave the rings because of a later one */
+	/* a later trigger must not delay the freeze until the first one has left the rings */
 	fire_at(w, RULE_A, begun + 10000001);
 	assert_int_equal(w->counters[RULE_A].joined, 1);
 	assert_int_equal(w->counters[RULE_A].incidents, 2);
 }
 
-/* A trigger to be frozen at once does not wait for another's long `post`. */
+/* A trigger that is to be frozen at once does not wait for another's long `post`. */
 static void test_join_not_a_longer_wait(void **state)
 {
 	struct world *w = *state;
@@ -230,7 +230,7 @@ static void test_merge(void **state)
 	assert_int_equal(counted(w), w->fired);
 }
 
-/* A trigger that broke its cooldown gets its own dump. */
+/* A trigger that broke through its cooldown gets a dump of its own. */
 static void test_escalated_is_not_merged(void **state)
 {
 	struct world *w = *state;
@@ -240,7 +240,7 @@ static void test_escalated_is_not_merged(void **state)
 	incident_pool__trigger(&w->pool, &w->active, RULE_A, &t);
 	assert_int_equal(inc->n_merged, 0);
 	assert_int_equal(w->pool.begun, 2);
-	/* an incident that is not frozen yet shows it as well */
+	/* it may join an incident that is not frozen yet, whose dump will show it */
 	incident_pool__trigger(&w->pool, &w->active, RULE_BOTH, &t);
 	assert_int_equal(w->pool.begun, 2);
 	assert_int_equal(w->counters[RULE_BOTH].joined, 1);
@@ -264,7 +264,6 @@ static void test_merge_ends(void **state)
 	assert_int_equal(w->counters[RULE_A].incidents, 3);
 }
 
-/* A session without a file in the earlier incident must get one. */
 /*
  * A rule that a reload keeps is merged into its earlier incident, under its index there; a changed
  * rule is not.
@@ -310,6 +309,7 @@ static void test_merge_over_a_reload(void **state)
 	assert_int_equal(atomic_load(&next.refs), 1);
 }
 
+/* A session without a file in the earlier incident must get one. */
 static void test_merge_wants_every_session(void **state)
 {
 	struct world *w = *state;
@@ -326,8 +326,8 @@ static void test_merge_wants_every_session(void **state)
 }
 
 /*
- * A coming freeze that covers the trigger gives it a marker, which is better than a line in a
- * manifest.
+ * If a coming freeze covers the trigger, the dump gets a marker for it. That is better than a line
+ * in a manifest.
  */
 static void test_join_before_merge(void **state)
 {
@@ -375,7 +375,7 @@ static void stacks_find_their_trigger(void **state)
 
 	fire(w, RULE_A);
 	incident_pool__stacks(&w->pool, &s);
-	s.time++; /* of nobody */
+	s.time++; /* of no trigger */
 	incident_pool__stacks(&w->pool, &s);
 	s.time--;
 	s.cpu = 1;
@@ -385,7 +385,7 @@ static void stacks_find_their_trigger(void **state)
 	t = &inc->triggers[0].t;
 	assert_int_equal(inc->n_stacks, 1);
 	assert_ptr_equal(incident__stacks(inc, t), &inc->stacks[0]);
-	s.cpu = 0; /* too late */
+	s.cpu = 0; /* too late: the incident is frozen */
 	incident_pool__stacks(&w->pool, &s);
 	assert_int_equal(inc->n_stacks, 1);
 	written(w, inc);

@@ -23,8 +23,8 @@ static void test_manual(void **state)
 	assert_null(one->triggers[0].rule);
 	assert_int_equal(one->number, 1);
 	assert_int_equal(two->number, 2);
-	fire_at(w, RULE_A, w->now - 2 * POST); /* late, but before the window ends; joins none of
-					        * them */
+	/* late, but before their windows end: it joins neither of them */
+	fire_at(w, RULE_A, w->now - 2 * POST);
 	assert_int_equal(w->counters[RULE_A].incidents, 1);
 	assert_int_equal(one->n_triggers + two->n_triggers, 2);
 	assert_ptr_equal(freeze_next(w), one);
@@ -77,7 +77,7 @@ static void test_waits_for_its_session(void **state)
 	dump(w, 1);
 	assert_int_equal(next_deadline(w), UINT64_MAX); /* due, but must wait */
 	dump(w, 2);
-	other = freeze_next(w); /* wants another session, so goes first */
+	other = freeze_next(w); /* it wants another session, and goes first */
 	assert_int_equal(other->sessions, 2);
 	assert_null(next_due_incident(w));
 	written(w, first);
@@ -102,7 +102,7 @@ static void test_no_overtaking(void **state)
 }
 
 /* Only due incidents delay others. */
-static void test_not_due_holds_nothing(void **state)
+static void test_only_due_incidents_delay_others(void **state)
 {
 	struct world *w = *state;
 
@@ -159,7 +159,7 @@ static void test_close(void **state)
 	fire(w, RULE_LATE);
 	due = w->now + 50 * POST;
 	incident_pool__close(&w->pool);
-	fire(w, RULE_LATE); /* joins the first, and must not delay the end */
+	fire(w, RULE_LATE); /* joins the first, and must not delay the freeze */
 	assert_null(dump(w, 2));
 	assert_int_equal(w->pool.busy, 1);
 	inc = freeze_next(w);
@@ -181,7 +181,7 @@ static void test_close(void **state)
  * A trigger arrives after the incident was freed and before its active set is released: the
  * incident is free, although the merge time has not passed.
  */
-static void test_trigger_while_it_is_let_go(void **state)
+static void test_trigger_during_release(void **state)
 {
 	struct world *w = *state;
 	struct dump_remains remains[INCIDENT_SESSIONS_MAX];
@@ -213,7 +213,7 @@ static void test_no_joining_while_it_is_frozen(void **state)
 	w->now += POST;
 	inc = next_due_incident(w);
 	assert_non_null(inc);
-	fire(w, RULE_A); /* another thread's request would find it so */
+	fire(w, RULE_A); /* as a request of another thread would find it */
 	assert_int_equal(inc->n_triggers, 1);
 	assert_int_equal(w->counters[RULE_A].incidents, 2);
 	freeze(w, inc);
@@ -278,11 +278,11 @@ int main(void)
 		pool_test(test_long_reason),
 		pool_test(test_waits_for_its_session),
 		pool_test(test_no_overtaking),
-		pool_test(test_not_due_holds_nothing),
+		pool_test(test_only_due_incidents_delay_others),
 		pool_test(test_next_deadline_is_the_earliest),
 		pool_test(test_exhausted),
 		pool_test(test_close),
-		pool_test(test_trigger_while_it_is_let_go),
+		pool_test(test_trigger_during_release),
 		pool_test(test_no_joining_while_it_is_frozen),
 		pool_test(test_storm),
 	};

@@ -108,8 +108,8 @@ static void test_condition_and_args(void **state)
 }
 
 /*
- * Escalation: a value larger by the factor breaks the cooldown, and the next ones are compared with
- * it.
+ * Escalation: a value that is larger by the factor breaks through the cooldown. The next values are
+ * compared with it.
  */
 static void test_escalation(void **state)
 {
@@ -149,7 +149,7 @@ static void test_escalation(void **state)
 			assert_int_equal(b.last.flags,
 					 events[i].escalated ? FRBPF_TRIGGER_ESCALATED : 0);
 		}
-		/* the first of another process, which has a start value of its own */
+		/* another process: its values are compared with its own first value */
 		e.process[0] = 2;
 		e.value = 30 * MS;
 		assert_int_equal(fire(&b, &e), 1);
@@ -254,7 +254,9 @@ static void test_time_is_never_later(void **state)
 	bench_close(&b);
 }
 
-/* An event prepared for replaced rules is not evaluated with the new ones. */
+/*
+ * An event that was prepared for rules which were then replaced is not evaluated with the new ones.
+ */
 static void test_bank(void **state)
 {
 	struct rule_conf old = rule(1, 0), young = rule(2, 0);
@@ -447,7 +449,7 @@ static bool thread_is_there(const char *name)
 	return found;
 }
 
-/* A joined thread is still in /proc for a moment. */
+/* A joined thread stays in /proc for a moment. */
 static bool thread_goes(const char *name)
 {
 	int i;

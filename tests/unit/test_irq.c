@@ -14,7 +14,7 @@
 #define PACKETS	 50
 #define NET_RX	 3
 
-/* Sending a packet raises the softirq that receives it, mostly at once and in the sender. */
+/* Sending a packet raises the softirq that receives it. That mostly runs at once, in the sender. */
 static int send_packets(void *arg_)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET,
@@ -120,7 +120,7 @@ static bool is_interrupt(uint64_t irq, const char *name)
 static void test_hardirq(void **state)
 {
 	struct rule_conf rules[] = {
-		rule_of(1, "hardirq > 1ns", "name != \"IPI\""), /* of arm64: in no table */
+		rule_of(1, "hardirq > 1ns", "name != \"IPI\""), /* IPIs of arm64 are in no table */
 		rule_of(2, "hardirq > 2ns", "irq >= 0 && comm == \"\""),
 		rule_of(3, "hardirq > 1h", NULL),
 	};

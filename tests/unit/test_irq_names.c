@@ -6,7 +6,7 @@
 #include "fed_records.h"
 
 #define IRQ_ENTRY_TYPE 77
-#define OLD_TYPE       78 /* as dumps had it before it had a name */
+#define OLD_TYPE       78 /* the type that dumps gave the event before it had a name */
 
 #define COMMON_LINES                                                                               \
 	"format:\n"                                                                                \
@@ -47,7 +47,7 @@ static void add_raw_sample(struct buf *b, uint64_t id, int at, const void *raw, 
 	assert_int_equal(record__add_sample(b, &s), 0);
 }
 
-/* @size: as the record says; the name has less, or this is a record that lies */
+/* @size: of the name, as the record says. If the name does not fit, the record lies. */
 static void add_entry(struct buf *b, int at, const char *name, uint16_t size)
 {
 	struct irq_entry e = {

@@ -52,7 +52,10 @@ static size_t find_address(const struct reader *r, uint64_t addr)
 	return MAX;
 }
 
-/* Must not happen in perf: a symbol begins where another is, or ends without having begun. */
+/*
+ * Apply a record as perf does. A symbol must not begin where another is, nor end without having
+ * begun.
+ */
 static void apply(struct reader *r, const struct record_ksymbol *k)
 {
 	size_t i, at = find_address(r, k->addr);
@@ -138,7 +141,7 @@ static void test_one_after_the_other(void **state)
 	free_both(&base, &window);
 }
 
-/* A program from before the window ends, and a new one overlaps its addresses. */
+/* A program from before the window ends. A new one overlaps its addresses. */
 static void test_place_of_an_old_one(void **state)
 {
 	struct buf base = { 0 }, window = { 0 };

@@ -30,7 +30,7 @@ static struct course course_open(const struct rule_conf *r, const struct past *p
 	struct course c = { .b = bench_open(r, 1) };
 
 	assert_int_equal(learners__give(c.b.d->learners, 0, r, past), 0);
-	c.now = now_ns(); /* not before the first slice began */
+	c.now = now_ns(); /* after the begin of the first slice */
 	return c;
 }
 
@@ -59,7 +59,7 @@ static struct learnt learnt(const struct course *c)
 	return v;
 }
 
-/* ... to an eighth. */
+/* Equal, to within an eighth. */
 static void assert_about(uint64_t value, uint64_t expected)
 {
 	assert_in_range(value, expected - expected / 8, expected + expected / 8);
@@ -77,7 +77,7 @@ static void test_learns(void **state)
 	next_slice(&c);
 	assert_int_equal(learnt(&c).values, 99);
 	assert_int_equal(learnt(&c).limit, 0);
-	/* nor directly after the last value */
+	/* the values of the current slice are not used either */
 	assert_int_equal(inject_values(&c, 1000 * MS, 1), 0);
 	next_slice(&c);
 	assert_int_equal(learnt(&c).values, 100);
@@ -91,7 +91,7 @@ static void test_learns(void **state)
 	rule_free(&r);
 }
 
-/* With tens of values: 90 % are not above the limit, whatever the distribution. */
+/* The limit is the percentile, whatever the distribution of the values. */
 static void test_percentile(void **state)
 {
 	struct rule_conf r = learning_rule(1, "app:x > p90 * 1", WEEK);
@@ -126,7 +126,7 @@ static void test_least(void **state)
 	rule_free(&r);
 }
 
-/* Values count for ten slices; the limit stays until there are enough new ones. */
+/* Values count for ten slices. The limit stays until there are enough new ones. */
 static void test_forgets(void **state)
 {
 	struct rule_conf r = learning_rule(1, "app:x > p50 * 2", WEEK);
@@ -140,7 +140,7 @@ static void test_forgets(void **state)
 	for (int i = 0; i < PAST_SLICES - 1; i++)
 		next_slice(&c);
 	assert_int_equal(learnt(&c).values, 15);
-	assert_about(learnt(&c).percentile, 1 * MS); /* of the time when all values were there */
+	assert_about(learnt(&c).percentile, 1 * MS); /* the percentile when all values were there */
 	next_slice(&c);
 	assert_about(learnt(&c).percentile, 1 * MS);
 	assert_int_equal(learnt(&c).values, 0);
@@ -168,7 +168,7 @@ static void test_counts_once(void **state)
 	rule_free(&r);
 }
 
-/* What one process passes to the next. */
+/* What one process of frbpf passes to the next. */
 struct kept {
 	struct past_learnt p;
 	struct past_bucket buckets[PAST_SLICES * FRBPF_LEARN_BUCKETS];
@@ -206,7 +206,7 @@ static void test_restart(void **state)
 	assert_int_equal(inject_values(&c, before.limit, 1), 0);
 	assert_int_equal(inject_values(&c, before.limit + 1, 1), 1);
 	bench_close(&c.b);
-	/* others have not learnt that */
+	/* a rule with another id has not learnt that */
 	r.learn_id = 8;
 	c = course_open(&r, &past);
 	assert_int_equal(learnt(&c).limit, 0);
@@ -256,7 +256,10 @@ static struct frbpf_trigger largest(struct detectors *d)
 	return s.last;
 }
 
-/* Learning needs no help, and a reload, even with a changed rule, continues with what is known. */
+/*
+ * Learning needs no calls of the test. A reload, even with a changed rule, continues with what is
+ * known.
+ */
 static void test_system_calls(void **state)
 {
 	struct rule_conf rules[] = { rule_when(10, "syscall:clock_nanosleep > p90 * 4", NULL) };

@@ -29,9 +29,9 @@
 
 #define N	100
 #define HOUR	(3600000 * MS)
-#define NO_CALL 505 /* one that nobody makes */
+#define NO_CALL 505 /* a call that nobody makes */
 
-/* Number of times that @N matches may fire. */
+/* How often @N matches may fire. */
 static const struct limits {
 	struct rate cooldown, count;
 	bool quiet, held;
@@ -55,7 +55,7 @@ static const struct limits {
 
 enum { OF_EVENT, OF_TASK, RULES };
 
-/* Which comes first. */
+/* Which rule comes first. */
 enum order { EVENT_FIRST, OF_TASK_FIRST, EVENT_ALONE };
 
 static void add_prio(struct rule_conf *r)
@@ -174,7 +174,10 @@ static void name_call(char *text)
 	}
 }
 
-/* Values of the event decide some conjunctions of a condition, tasks others, in either order. */
+/*
+ * Values of the event decide some conjunctions of a condition, and values of the task the others,
+ * in either order.
+ */
 static void test_mixed_conditions(void **state)
 {
 	static const struct {
@@ -202,7 +205,9 @@ static void test_mixed_conditions(void **state)
 
 	SKIP_UNLESS_POSSIBLE();
 	d = open_detectors();
-	/* each alone: after the first rule that needs the task, its values are filled in for all */
+	/*
+	 * one rule at a time: the first rule that needs the task fills in its values for all rules
+	 */
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		snprintf(text, sizeof(text),
 			 "[rule-r%zu]\nwhen = raw_syscalls:sys_enter\nif = %s\n"
@@ -221,7 +226,9 @@ static void test_mixed_conditions(void **state)
 	detectors__free(d);
 }
 
-/* Rules that the prefilter decides: own tasks and others at the same time. */
+/*
+ * Rules that the prefilter decides, while our own task and another one make hits at the same time.
+ */
 static void test_own_hits(void **state)
 {
 	struct rule_conf rules[RULES];
@@ -246,7 +253,9 @@ static void test_own_hits(void **state)
 	detectors__free(d);
 }
 
-/* Rules after others, and a threshold that is not reached: the rules after it are not evaluated. */
+/*
+ * Rules come after others. Once a threshold is not reached, the rules after it are not evaluated.
+ */
 static void test_thresholds(void **state)
 {
 	struct rule_conf rules[4];
@@ -273,7 +282,7 @@ static void test_thresholds(void **state)
 	detectors__free(d);
 }
 
-/* A cooldown is known to last for one jiffy: after its end the next match fires. */
+/* That a cooldown lasts is cached for one jiffy. After its end the next match fires. */
 static void check_cooldown_ends(struct rule_conf *r)
 {
 	struct detectors *d = open_detectors();
@@ -313,7 +322,7 @@ static void make_calls_when_asked(struct findings *f, long n)
 		make_rare_calls(NULL, n);
 }
 
-/* Of two tasks at the same time, one is in the scope. */
+/* Two tasks make calls at the same time; one is in the scope. */
 static void test_scope(void **state)
 {
 	struct rule_conf rules[RULES];

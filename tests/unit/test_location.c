@@ -30,7 +30,7 @@
 static char dir[] = "/tmp/frbpf-location-XXXXXX";
 static bool have_namespace;
 
-/* Only root may. Otherwise the tests that need these files are skipped. */
+/* Needs root. Otherwise the tests that use these files are skipped. */
 static bool enter_namespace(void)
 {
 	return geteuid() == 0 && unshare(CLONE_NEWNS) == 0 &&
@@ -93,12 +93,12 @@ static void test_base(void **state)
 	check(dir, NULL, dir);
 	snprintf(link, sizeof(link), "%s/link", dir);
 	assert_int_equal(symlink(dir, link), 0);
-	check(link, NULL, link); /* it is left to the daemon to refuse it */
+	check(link, NULL, link); /* the daemon will refuse a link */
 	unlink(link);
 	check("/no/such/base", "/no/such/config", "/no/such/base");
 }
 
-/* The daemon does not stay in the current directory. */
+/* The daemon does not stay in the current directory, so the path is made absolute. */
 static void test_relative_base(void **state)
 {
 	char before[PATH_MAX], want[256];
@@ -149,7 +149,7 @@ static void test_config_without_a_base(void **state)
 	unlink(path);
 }
 
-/* Another daemon's base is not used instead. */
+/* The base of another daemon is not used instead. */
 static void test_config_that_cannot_be_read(void **state)
 {
 	const char *path = in_dir("conf");
@@ -368,7 +368,7 @@ static bool can_be_owned(const char *base)
 }
 
 /*
- * A note with another path to our own base: the check for a live daemon must not release our lock.
+ * A note has another path to our own base. The check for a live daemon must not release our lock.
  * Closing any descriptor of a locked file would do that.
  */
 static void test_announce_keeps_our_lock(void **state)

@@ -11,8 +11,8 @@
 #include "runqlat.skel.h"
 #include "syscall.skel.h"
 
-#define GAP_MS 200 /* a value above this reaches back too far */
-#define TRIES  5   /* the kernel may lose more events than the test asks for */
+#define GAP_MS 200 /* a value above this includes time before the gap */
+#define TRIES  5   /* the kernel may lose more events than the test wants */
 
 static int to_child[2], to_grandchild[2];
 
@@ -51,7 +51,7 @@ static void begin(struct scene *s, const char *when, void (*fn)(struct findings 
 	};
 	assert_int_equal(pipe(to_child), 0);
 	assert_int_equal(pipe(to_grandchild), 0);
-	s->child = spawn(fn, s->f, 0); /* before that: it must not inherit what DETACH() closes */
+	s->child = spawn(fn, s->f, 0); /* spawned first: it must not inherit what DETACH() closes */
 	await_call(s->f, 1);
 	s->d = detectors_with(&s->rule, 1, &s->slot);
 }
@@ -123,8 +123,8 @@ static void sleep_thrice(struct findings *f, long arg)
 }
 
 /*
- * A task is woken. The switch to it and its next switch to sleep are missed, and with @also_wakeup
- * the wake-up after that.
+ * A task is woken. Two switches are missed: the one to it, and its next one, to sleep. With
+ * @also_wakeup, so is the wake-up after that.
  */
 static uint64_t miss_switch(bool also_wakeup)
 {
@@ -264,14 +264,14 @@ static void test_offcpu(void **state)
 	assert_int_not_equal(n, 0);
 }
 
-/* From another place in the program. */
+/* Makes the call from another place in the program. */
 static __attribute__((noinline)) void call_below(void)
 {
 	volatile char room[256];
 
 	room[0] = 0;
 	syscall(SYS_sched_getscheduler, room[0]);
-	room[1] = 0; /* otherwise the compiler jumps there, with the caller's frame */
+	room[1] = 0; /* otherwise the call is a tail call, with the caller's frame */
 }
 
 static void call_twice(struct findings *f, long arg)

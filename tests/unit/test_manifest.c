@@ -217,7 +217,7 @@ static void test_other_triggers(void **state)
 	it.t.source = FRBPF_SOURCE_RUNQLAT;
 	s->inc->triggers[s->inc->n_triggers++] = it;
 	it.t.source = FRBPF_SOURCE_SYSCALL;
-	it.t.key = 511; /* of a newer kernel */
+	it.t.key = 511; /* a call of a newer kernel */
 	s->inc->triggers[s->inc->n_triggers++] = it;
 	it.t.source = 99;
 	s->inc->triggers[s->inc->n_triggers++] = it;
@@ -281,7 +281,7 @@ static void test_freeze(void **state)
 	check_number(s, "freeze.paused_ns", 2000);
 	check_number(s, "freeze.copied_bytes", 4096);
 	s->inc->freeze.live = true;
-	s->inc->deadline = s->inc->due = TIME + 2000; /* stopped before it was due */
+	s->inc->deadline = s->inc->due = TIME + 2000; /* frozen before it was due */
 	write_manifest(s);
 	check_text(s, "freeze.mode", "live");
 	check_number(s, "freeze.late_ns", 0);
@@ -396,7 +396,7 @@ static void test_cpus(void **state)
 	check_number(s, "sessions.0.cpus.0.torn_bytes", 64);
 	check_number(s, "sessions.0.cpus.0.paused_ns", 9);
 	check_number(s, "sessions.0.cpus.1.cpu", 2);
-	check_number(s, "sessions.0.cpus.1.covered_ns", 0); /* nothing in it can be read */
+	check_number(s, "sessions.0.cpus.1.covered_ns", 0); /* nothing in its ring can be read */
 }
 
 static void test_failed_session(void **state)
@@ -448,7 +448,7 @@ static void *remove_in_thread(void *arg)
 	return NULL;
 }
 
-/* A removal that begins now has to wait until the manifest is written. */
+/* A removal that begins now must wait until the manifest is written. */
 static int edit_while_removed(json_t *manifest, void *arg)
 {
 	struct removal *r = arg;
@@ -592,8 +592,8 @@ static uint64_t ns_of(const struct scene *s, const char *path)
 }
 
 /*
- * Uses the offset at the freeze; before the suspend it was different. The last test, because a
- * noted suspend stays.
+ * The wall clock is computed with the offset at the freeze, which a suspend has changed. Must be
+ * the last test, because a noted suspend stays.
  */
 static void test_suspended(void **state)
 {

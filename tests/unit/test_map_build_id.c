@@ -77,7 +77,7 @@ static void test_of_ended_process(void **state)
 	assert_memory_equal(id.data, own.data, own.size);
 }
 
-/* The owner of the program puts a link there, to a file that he may not open. */
+/* The owner of the program replaces it by a link to a file that must not be opened. */
 static void test_name_is_taken(void **state)
 {
 	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);

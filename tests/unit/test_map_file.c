@@ -13,7 +13,7 @@
 #include "common/proc_file.h"
 
 static uint64_t page;
-static uint64_t start; /* of one page of a file, and a hole */
+static uint64_t start; /* of one mapped page of a file, with a hole after it */
 
 static int map_one_page(void **state)
 {
@@ -38,7 +38,7 @@ static void check(uint64_t from, uint64_t told, uint64_t wanted)
 	assert_string_equal(path, is);
 }
 
-static void test_as_told(void **state)
+static void test_exact_mapping(void **state)
 {
 	check(start, start + page, start + page);
 }
@@ -48,8 +48,8 @@ static void test_told_with_all_segments(void **state)
 	check(start, start + 3 * page, start + page);
 }
 
-/* No existing mapping is mistaken for another. */
-static void test_none(void **state)
+/* A path for a mapping that does not exist names no other mapping. */
+static void test_missing_mapping(void **state)
 {
 	char path[MAP_FILE_PATH_MAX];
 
@@ -62,9 +62,9 @@ static void test_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_as_told),
+		cmocka_unit_test(test_exact_mapping),
 		cmocka_unit_test(test_told_with_all_segments),
-		cmocka_unit_test(test_none),
+		cmocka_unit_test(test_missing_mapping),
 	};
 
 	return cmocka_run_group_tests(tests, map_one_page, NULL);

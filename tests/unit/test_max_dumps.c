@@ -116,7 +116,7 @@ static void test_joined_ones_are_free(void **state)
 	setting_free(s);
 }
 
-/* For the log: reported once each time that the limit is reached. */
+/* For the log: reaching the limit is reported once each time. */
 static void test_is_told_once(void **state)
 {
 	struct setting *s = setting_new((struct rate){ .n = 2, .window = HOUR },

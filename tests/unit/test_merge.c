@@ -121,7 +121,7 @@ static void the_same_event_becomes_one(void **state)
 	begin_input(&b, PERF_COUNT_SW_CPU_CLOCK, 501);
 	add_sample(&a, 501, T0 + 10);
 	add_sample(&a, 501, T0 + 20);
-	add_sample(&b, 501, T0 + 20); /* of both windows */
+	add_sample(&b, 501, T0 + 20); /* in both windows */
 	add_sample(&b, 501, T0 + 30);
 	f = merged(&a, &b, &res);
 	assert_int_equal(res.records, 3);
@@ -152,8 +152,8 @@ static void an_id_of_two_events_is_changed(void **state)
 	perf_file__free(f);
 }
 
-/* Two sessions recorded the same event: as one event, everything would count twice. */
-static void what_two_sessions_record_stays_two(void **state)
+/* Two sessions recorded the same event. If they became one event, everything would count twice. */
+static void event_of_two_sessions_stays_two_events(void **state)
 {
 	struct file a = { 0 }, b = { 0 };
 	struct merge_result res;
@@ -204,7 +204,7 @@ static void samples_get_the_fields_that_they_lack(void **state)
 	perf_file__free(f);
 }
 
-static void names_stand_there_once(void **state)
+static void names_are_written_once(void **state)
 {
 	struct file a = { 0 }, b = { 0 };
 	struct merge_result res;
@@ -215,8 +215,8 @@ static void names_stand_there_once(void **state)
 	add_comm(&a, T0, "postgres");
 	add_sample(&a, 501, T0 + 10);
 	add_sample(&a, 501, T0 + 50);
-	add_comm(&b, T0 + 20, "postgres"); /* the state at its start, which a covers */
-	add_comm(&b, T0 + 21, "other");	   /* a does not have this one */
+	add_comm(&b, T0 + 20, "postgres"); /* the state at the start of b, which a covers */
+	add_comm(&b, T0 + 21, "other");	   /* a does not have this record */
 	add_sample(&b, 501, T0 + 60);
 	f = merged(&a, &b, &res);
 	assert_int_equal(res.doubles, 1);
@@ -271,9 +271,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_same_event_becomes_one),
 		cmocka_unit_test(an_id_of_two_events_is_changed),
-		cmocka_unit_test(what_two_sessions_record_stays_two),
+		cmocka_unit_test(event_of_two_sessions_stays_two_events),
 		cmocka_unit_test(samples_get_the_fields_that_they_lack),
-		cmocka_unit_test(names_stand_there_once),
+		cmocka_unit_test(names_are_written_once),
 		cmocka_unit_test(other_machines_and_clocks_are_refused),
 		cmocka_unit_test(hostile_samples_are_refused),
 	};

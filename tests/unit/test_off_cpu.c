@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Records of the time off CPU become samples; torn ones are dropped. */
+/* Records of the time off CPU become samples. Torn records are dropped. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ struct ring_sample {
 
 static struct event events[] = { { .name = "cs" }, { .name = OFF_CPU_EVENT, .off_cpu = true } };
 static struct event_list list = { .v = events, .n = 2 };
-static uint64_t ids[] = { OTHERS, OTHERS + 1, ID, 0 }; /* of two targets, on one CPU */
+static uint64_t ids[] = { OTHERS, OTHERS + 1, ID, 0 }; /* the ids of two targets, on one CPU */
 static struct session session = { .events = &list, .ids = ids, .n_targets = 2, .n_id_cpus = 1 };
 
 static struct ring_sample sample_of(uint16_t n_kernel, uint16_t n_user)
@@ -124,7 +124,7 @@ static void torn_ones_are_dropped(void **state)
 	assert_int_equal(unpack(&s), 0);
 }
 
-static void others_stay(void **state)
+static void other_samples_are_unchanged(void **state)
 {
 	struct ring_sample s = sample_of(1, 2), before;
 	const struct perf_event_header *v[3];
@@ -166,8 +166,8 @@ static void a_sleep_ends_with_the_window(void **state)
 	other.id = OTHERS;
 	other.time = 100;
 	assert_int_equal(offcpu_event__unpack(&session, 0, v, 2), 2);
-	offcpu_event__cut(&session, 0, v, 2, 100); /* it ended in time */
-	offcpu_event__cut(&session, 0, v, 2, 70);  /* it began later */
+	offcpu_event__cut(&session, 0, v, 2, 100); /* the sleep had ended */
+	offcpu_event__cut(&session, 0, v, 2, 70);  /* it had not begun yet */
 	offcpu_event__cut(&session, 0, v, 2, 74);  /* it was too short by then */
 	assert_int_equal(f->time, 100);
 	assert_int_equal(f->period, 30);
@@ -205,7 +205,7 @@ static void add_asleep_record(struct buf *b, uint32_t cpu, uint64_t began, uint1
 }
 
 /* The rings were paused when it ended. */
-static void who_woke_at_the_freeze_has_a_sample(void **state)
+static void sleepers_woken_at_the_freeze_get_a_sample(void **state)
 {
 	static const struct {
 		uint64_t began, ended; /* ns */
@@ -243,7 +243,7 @@ static void who_woke_at_the_freeze_has_a_sample(void **state)
 	list.off_cpu.least_ns = 0;
 }
 
-static void who_still_sleeps_has_a_sample(void **state)
+static void current_sleepers_get_a_sample(void **state)
 {
 	struct session_cpu cpu = { .cpu = 6 };
 	struct buf asleep = { 0 }, samples = { 0 }, cpus = { 0 };
@@ -291,10 +291,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(becomes_a_sample_of_the_sleeper),
 		cmocka_unit_test(torn_ones_are_dropped),
-		cmocka_unit_test(others_stay),
+		cmocka_unit_test(other_samples_are_unchanged),
 		cmocka_unit_test(a_sleep_ends_with_the_window),
-		cmocka_unit_test(who_still_sleeps_has_a_sample),
-		cmocka_unit_test(who_woke_at_the_freeze_has_a_sample),
+		cmocka_unit_test(current_sleepers_get_a_sample),
+		cmocka_unit_test(sleepers_woken_at_the_freeze_get_a_sample),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -155,7 +155,7 @@ static void test_check(void **state)
 
 struct load_run {
 	char base[32], rules[48], control[48];
-	int said; /* its log goes there */
+	int said; /* a file: the log goes there */
 };
 
 /* Wait until the daemon @pid answers. False: it ended instead. */
@@ -246,7 +246,7 @@ static void load_run__report(const struct load_run *r, const struct place *p, lo
 		    text);
 }
 
-/* Does it end well without allocation @at of that place? */
+/* Does `load` end well without allocation @at of that place? */
 static bool load_run__ends_well(const struct load_run *r, const struct place *p, long at)
 {
 	int end = load_run__do(r, p->id, at);
@@ -269,7 +269,7 @@ static long places__pack(struct place *places)
 	return n;
 }
 
-/* Of @n places, let every how many-th fail? */
+/* Of @n places, test each of how many? */
 static long load_step(long n)
 {
 	const char *how = getenv("FRBPF_LONG");
@@ -279,7 +279,10 @@ static long load_step(long n)
 	return n / (how ? LOADS_LONG : LOADS) + 1;
 }
 
-/* At each place the first allocation fails, then the last one: earlier ones must be freed. */
+/*
+ * At each place, the first allocation fails, then the last one. The last one tests that earlier
+ * ones are freed.
+ */
 static void test_load(void **state)
 {
 	long n, step, tried = 0, failures = 0, total = 0;
@@ -305,7 +308,7 @@ static void test_load(void **state)
 	step = load_step(n);
 	for (long i = 0; i < n; i++)
 		total += places[i].n;
-	/* other places in each run */
+	/* a run tests other places than the run before */
 	for (long i = getpid() % step; !end && i < n; i += step) {
 		tried++;
 		failures += !load_run__ends_well(&r, &places[i], 1);

@@ -34,7 +34,7 @@ static void armed_rules_join_those_of_the_file(void **state)
 	struct err err;
 
 	assert_int_equal(overlay__arm(o, rs, "runqlat > 2s", "cpu == 1", 100, name, &err), 0);
-	assert_string_equal(name, "arm-2"); /* the file has the first */
+	assert_string_equal(name, "arm-2"); /* the file has an arm-1 */
 	assert_int_equal(overlay__extend(o, rs, &d), 0);
 	assert_int_equal(d.n, 0);
 	assert_int_equal(rs->n_rules, 2);
@@ -44,7 +44,7 @@ static void armed_rules_join_those_of_the_file(void **state)
 	assert_int_equal(rs->rules[1].n_sessions, 1);
 	assert_int_equal(overlay__armed_until(o, "arm-2"), 100);
 	assert_int_equal(overlay__armed_until(o, "arm-1"), 0);
-	/* twice on the same ruleset: the name is in use */
+	/* extending the same ruleset twice: the name is in use */
 	assert_int_equal(overlay__extend(o, rs, &d), -EINVAL);
 	assert_non_null(strstr(d.v[0].msg, "arm --off arm-2"));
 	diags__free(&d);
@@ -93,7 +93,7 @@ static void mutes_and_arms_end(void **state)
 	assert_int_equal(overlay__muted_until(o, "arm-1"), 200);
 	assert_false(overlay__expire(o, 150, &wait));
 	assert_int_equal(wait, 50);
-	assert_false(overlay__expire(o, 200, &wait)); /* a mute: no new ruleset is needed */
+	assert_false(overlay__expire(o, 200, &wait)); /* a mute ended: no new ruleset is needed */
 	assert_int_equal(wait, 100);
 	assert_int_equal(overlay__muted_until(o, "arm-1"), 0);
 	assert_true(overlay__expire(o, 300, &wait));

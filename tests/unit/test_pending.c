@@ -18,12 +18,12 @@ static struct rule_conf of_subject(uint64_t id, const char *when, const char *an
 	return rule_when(id, when, condition);
 }
 
-/* Only waits at the pipe: they may also wait for a CPU. */
+/* Waits at the pipe only: the tasks may also wait for a CPU. */
 #define ASLEEP " && state == S"
 
 /* ---- more than one rule, more than one event of a task ---- */
 
-/* Each fires once, however many looks, reloads and other rules there are. */
+/* Each rule fires once for each event, however many looks, reloads and other rules there are. */
 static void test_fires_once_for_each(void **state)
 {
 	struct rule_conf rules[] = {
@@ -40,9 +40,9 @@ static void test_fires_once_for_each(void **state)
 	first = hang_in(hang_in_call, 0, 0);
 	await_matched(d, slots[0], 1);
 	update(d, rules, ARRAY_SIZE(rules), slots);
-	await_matched(d, slots[2], 1); /* a new rule, and the task hangs already */
+	await_matched(d, slots[2], 1); /* the rule is new, and the task hangs already */
 	second = hang_in(hang_in_call, 0, 0);
-	await_matched(d, slots[0], 2); /* by a later look */
+	await_matched(d, slots[0], 2); /* found by a later look */
 	await_matched(d, slots[2], 2);
 	hanger__end(&first, 1);
 	hanger__end(&second, 1);
@@ -77,12 +77,12 @@ static void test_system_calls(void **state)
 	hanger__end(&reads, 1);
 	hanger__end(&forks, 1);
 	assert_int_equal(matched(d, slots[0]), 1);
-	assert_int_equal(matched(d, slots[2]), 1); /* it has ended: only the other rule fires */
+	assert_int_equal(matched(d, slots[2]), 1); /* it has ended: the rule on ended calls fires */
 	detectors__free(d);
 	free_rules(rules, ARRAY_SIZE(rules));
 }
 
-/* A hang is a part of a rule about other rules: the first of two parts, and the second. */
+/* A hang as the first part of a rule about other rules, and as the second. */
 static void test_one_hang_then_another(void **state)
 {
 	struct rule_conf rules[] = { rule_of(12, "rule:a then rule:b within 1h", NULL),
@@ -145,7 +145,7 @@ WATCHED long watched_recurse(long depth, long fd)
 		below = watched_recurse(depth - 1, fd);
 	else
 		below = read((int)fd, &c, 1);
-	__asm__ volatile("" : "+r"(below)); /* no loop instead */
+	__asm__ volatile("" : "+r"(below)); /* the compiler must not make this a loop */
 	return below + 1;
 }
 
@@ -179,7 +179,7 @@ WATCHED void leave_deep_below(void)
 	volatile char below[4096] = { 0 };
 
 	watched_leave(DEAD, below[0]);
-	__asm__ volatile("" ::"r"(below) : "memory"); /* no jump instead */
+	__asm__ volatile("" ::"r"(below) : "memory"); /* the compiler must not make this a jump */
 }
 
 /* A call left by longjmp() is not pending once its frame is off the stack. */
@@ -205,7 +205,7 @@ static void test_a_call_that_was_left(void **state)
 	d = detectors_with(rules, ARRAY_SIZE(rules), slots);
 	assert_int_equal(pipe(go), 0);
 	pid = spawn(leave_and_hang, NULL, go[0]);
-	await_matched(d, slots[0], 1); /* later, and with a higher threshold */
+	await_matched(d, slots[0], 1); /* it begins later, and has a higher threshold */
 	assert_int_equal(matched(d, slots[1]), 0);
 	assert_int_equal(write(go[1], "", 1), 1);
 	assert_int_equal(await(pid), 0);
@@ -238,7 +238,10 @@ static uint64_t disk_number(int disk)
 	return FRBPF_DEV(7, (unsigned int)disks.loop[disk].number);
 }
 
-/* It stays the subject; another task with its number does not become the subject. */
+/*
+ * An issuer that ended stays the subject of its request. Another task with its number does not
+ * become its subject.
+ */
 static void test_an_issuer_that_ended(void **state)
 {
 	struct rule_conf rules[] = { of_subject(10, "pending(blkio) > 1h", " && op == read"),
@@ -344,7 +347,7 @@ static int remove_fifos(void **state)
 	return 0;
 }
 
-/* A page with @text that no page table has yet. */
+/* A page with @text that is in no page table yet. */
 static char *untouched_page(const char *text)
 {
 	int fd = memfd_create("path", MFD_CLOEXEC);
@@ -363,7 +366,7 @@ static long hang_in_open(long what, long go)
 
 	fifo_path(what, path, sizeof(path));
 	if (what == FIFO_UNTOUCHED) {
-		/* another call: not this path */
+		/* an earlier call: its path must not be taken for that of the hanging call */
 		close(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC));
 		at = untouched_page(path);
 	}
@@ -385,7 +388,9 @@ static void end_open(struct hanger *h, long what)
 	close(fd);
 }
 
-/* All thresholds are equal: when the last rule has matched, the look has run all others. */
+/*
+ * All thresholds are equal. So, when the last rule has matched, the look has evaluated all others.
+ */
 #define OPENS "pending(syscall:openat) > 20ms"
 
 static struct rule_conf path_rule(uint64_t id, const char *op, const char *end)
@@ -443,7 +448,7 @@ static void test_path_of_a_call(void **state)
 	free_rules(rules, ARRAY_SIZE(rules));
 }
 
-/* A new rule knows the path of a call that hangs only if an old one asked for such paths. */
+/* A new rule knows the path of a hanging call only if an old rule asked for such paths. */
 static void test_path_and_a_reload(void **state)
 {
 	struct rule_conf before[] = { of_subject(10, OPENS, "") };

@@ -60,7 +60,7 @@ static int end_all(void **state)
 	return 0;
 }
 
-static struct ends ends_seen; /* of what followed, since the detectors were made */
+static struct ends ends_seen; /* ends of followed events, since the detectors were made */
 
 static void detect(size_t n)
 {
@@ -69,7 +69,9 @@ static void detect(size_t n)
 	detectors__on_ended(d, take_end, &ends_seen);
 }
 
-/* It may have ended before the test waits for it, if the kernel lets a hanging task run. */
+/*
+ * The event may have ended before the test waits for that, if the kernel lets a hanging task run.
+ */
 static struct frbpf_ended first_end(void)
 {
 	uint64_t until = now_ns() + LONG_MS * MS;
@@ -128,7 +130,7 @@ static void test_it_hangs(void **state)
 	assert_int_equal(got.last.threshold, s->threshold * MS);
 	assert_in_range(got.last.value, s->threshold * MS + 1, got.last.time - begun);
 	for (until = now_ns() + LONG_MS * MS; !got.n_stacks && now_ns() < until;)
-		got = collect(d, 100); /* sent after the trigger */
+		got = collect(d, 100); /* stacks are sent after the trigger */
 	assert_int_equal(got.stacks.tid, h.pid);
 	assert_int_not_equal(got.stacks.n_kernel, 0);
 	end_hang(s, &h, 1);
@@ -180,7 +182,7 @@ static void check_rests(const struct pending_source *s, struct resting r, uint64
 			matched(d, slots[1]) + (s->fuzzy ? s->n_at_once : 0));
 }
 
-/* Together they last longer than the threshold. */
+/* Each event is short, but together they last longer than the threshold. */
 static void test_it_does_not_hang(void **state)
 {
 	const struct pending_source *s = *state;
@@ -200,7 +202,10 @@ static void test_the_very_moment(void **state)
 
 /* ---- missed ---- */
 
-/* Of these detectors, as their maps have the same names in other processes. */
+/*
+ * Find a table of these detectors by its descriptor, because other processes have maps of the same
+ * name.
+ */
 static int table_named(const char *name)
 {
 	struct bpf_map_info info = { 0 };
@@ -220,7 +225,7 @@ static int table_named(const char *name)
 	return -1;
 }
 
-/* The entries of a table, while looks shall not see them. */
+/* The entries of a table that are hidden from looks. */
 struct hidden {
 	int fd;
 	size_t n;
@@ -242,7 +247,7 @@ static void await_read(pid_t pid)
 		f = fopen(path, "re");
 		assert_non_null(f);
 		if (fscanf(f, "%ld", &nr) != 1)
-			nr = -1; /* it runs */
+			nr = -1; /* the task runs */
 		fclose(f);
 	}
 }
@@ -268,14 +273,14 @@ static void table_hide(struct hidden *h, const char *name)
 	}
 }
 
-/* What has begun meanwhile stays. */
+/* Put the hidden entries back. What has begun meanwhile stays. */
 static void table_show(const struct hidden *h)
 {
 	for (size_t i = 0; i < h->n; i++)
 		bpf_map_update_elem(h->fd, h->v[i].key, h->v[i].value, BPF_NOEXIST);
 }
 
-/* A walk of a hash table may miss an entry, while others are deleted. */
+/* A walk of a hash table may miss an entry while others are deleted. */
 static void test_one_look_misses_it(void **state)
 {
 	const struct pending_source *s = *state;
@@ -296,7 +301,7 @@ static void test_one_look_misses_it(void **state)
 	assert_int_equal(got.n, 1);
 	assert_int_equal(got.last.subject.tid, seen.pid);
 	table_show(&hidden);
-	await_at_least(d, slots[1], 2); /* the stacks of the other may be all that can be read */
+	await_at_least(d, slots[1], 2); /* until then, collect() may get only the other's stacks */
 	got = collect(d, LONG_MS);
 	assert_int_equal(got.n, 1);
 	assert_int_equal(got.last.subject.tid, missed.pid);
@@ -307,8 +312,7 @@ static void test_one_look_misses_it(void **state)
 /* ---- a thousand ---- */
 
 /*
- * Threads begin ten times slower with sanitizers, which look for other errors than an event that
- * was missed.
+ * Threads begin ten times slower with sanitizers. Those look for other errors than a missed event.
  */
 #define CROWD (IS_SANITIZED ? 100 : 1000)
 
@@ -318,7 +322,7 @@ struct crowd_member {
 	int fd;
 };
 
-static pthread_barrier_t crowd_complete; /* starts may need a lock of a waiting task */
+static pthread_barrier_t crowd_complete; /* a start may need a lock of a waiting task */
 
 /* Set the name only when nothing else can block the thread: its start may block, too. */
 static void *crowd_thread(void *arg)
@@ -373,7 +377,7 @@ static void bustle_end(pid_t pid)
 	assert_int_equal(await(pid), -SIGKILL);
 }
 
-/* How many threads have matched: the cooldown of each lasts longer than the test. */
+/* How many threads have matched: each one's cooldown lasts longer than the test. */
 static uint64_t threads_found(void)
 {
 	return state_of(d, slots[0]).fired;
@@ -381,7 +385,7 @@ static uint64_t threads_found(void)
 
 /*
  * The kernel may refuse task storage at a fork. The next look makes up for that, but cannot know
- * when the wait that lasts has begun: so let them wait anew.
+ * when the current wait began. Therefore let the tasks wait anew.
  */
 static void await_threads(const struct pending_source *s, uint64_t n)
 {
@@ -445,7 +449,7 @@ static void test_dies_and_its_number_is_used_again(void **state)
 	assert_int_equal(got.n, 1);
 	assert_int_equal(got.last.subject.tid, first.pid);
 	assert_int_equal(kill(first.pid, SIGKILL), 0);
-	if (s->let_go) /* these cannot die before */
+	if (s->let_go) /* these cannot die before that */
 		s->let_go(first.pid);
 	assert_int_equal(await(first.pid), -SIGKILL);
 	end = first_end();
@@ -453,7 +457,7 @@ static void test_dies_and_its_number_is_used_again(void **state)
 	if (s->again)
 		assert_true(s->again());
 	second = hang_in(s->hang, 2, first.pid);
-	await_at_least(d, slots[0], 2); /* a later look */
+	await_at_least(d, slots[0], 2); /* found by a later look */
 	got = collect(d, LONG_MS);
 	assert_once(s, got.n);
 	assert_int_equal(got.last.subject.tid, first.pid);
@@ -503,7 +507,7 @@ static const struct {
 	{ "a reload in between", test_a_reload_in_between },
 };
 
-/* Looks at the other sources walk the tasks. */
+/* Looks at the sources without a table walk the tasks. */
 static bool has_case(const struct pending_source *s, size_t n)
 {
 	return cases[n].fn != test_one_look_misses_it || s->table;

@@ -122,7 +122,7 @@ static void test_limits(void **state)
 	assert_int_equal(apply(p, (struct retention_limits){ .max_size = 1 }), 1);
 }
 
-static void test_old_ones_go_all(void **state)
+static void test_max_age_removes_even_the_newest(void **state)
 {
 	struct place *p = *state;
 
@@ -468,7 +468,7 @@ int main(void)
 		place_test(test_quota),
 		place_test(test_session_quota),
 		place_test(test_other_names),
-		place_test(test_old_ones_go_all),
+		place_test(test_max_age_removes_even_the_newest),
 		place_test(test_busy),
 		place_test(test_others_are_left_alone),
 		place_test(test_newest_of_every_rule),

@@ -469,7 +469,7 @@ static void rules_are_tried_as_the_kernel_does(void **state)
 }
 
 /* An answer that was given holds for each value of the unknown field. */
-static void what_is_not_known_changes_no_answer(void **state)
+static void answers_hold_for_all_unknown_values(void **state)
 {
 	int maybe = 0, sure = 0;
 
@@ -533,7 +533,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rules_are_tried_as_the_kernel_does),
-		cmocka_unit_test(what_is_not_known_changes_no_answer),
+		cmocka_unit_test(answers_hold_for_all_unknown_values),
 		cmocka_unit_test(silence_fires_once_and_again_after_it_was_heard),
 	};
 

@@ -79,7 +79,7 @@ static void a_day_is_measured(void **state)
 /*
  * A tenth of a day: 20 a day are measured, 5 and 1 are not. With a steep tail that is close enough.
  */
-static void the_tail_is_drawn_on(void **state)
+static void the_tail_is_extrapolated(void **state)
 {
 	struct tune_step steps[TUNE_STEPS];
 	uint64_t ns;
@@ -113,7 +113,7 @@ static void what_is_far_beyond_is_not_known(void **state)
 	assert_int_equal(tune_ladder__find(steps, 0, 20, &ns), TUNE_UNKNOWN);
 }
 
-static void enough_is_three_of_them(void **state)
+static void enough_time_means_three_incidents(void **state)
 {
 	assert_int_equal(tune_ladder__enough(1), 3 * DAY);
 	assert_int_equal(tune_ladder__enough(20), 3 * DAY / 20);
@@ -126,9 +126,9 @@ int main(void)
 		cmocka_unit_test(percents_rise),
 		cmocka_unit_test(a_share_is_bounded),
 		cmocka_unit_test(a_day_is_measured),
-		cmocka_unit_test(the_tail_is_drawn_on),
+		cmocka_unit_test(the_tail_is_extrapolated),
 		cmocka_unit_test(what_is_far_beyond_is_not_known),
-		cmocka_unit_test(enough_is_three_of_them),
+		cmocka_unit_test(enough_time_means_three_incidents),
 	};
 
 	return cmocka_run_group_tests_name("tune_ladder", tests, NULL, NULL);

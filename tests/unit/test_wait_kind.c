@@ -46,7 +46,7 @@ static void kinds(void **state)
 	assert_int_equal(KIND("__schedule", NULL), WAIT_UNKNOWN);
 }
 
-static void a_lock_says_more_than_what_it_is_taken_for(void **state)
+static void lock_kind_wins_over_purpose(void **state)
 {
 	assert_int_equal(KIND("__schedule", "rwsem_down_write_slowpath", "down_write_killable",
 			      "vm_mmap_pgoff"),
@@ -180,7 +180,7 @@ static void contexts(void **state)
 }
 
 /* A timer interrupt within a softirq of disks. */
-static void the_last_interrupt_is_the_one(void **state)
+static void innermost_interrupt_decides(void **state)
 {
 	assert_int_equal(CONTEXT(true, false, "try_to_wake_up", "hrtimer_wakeup",
 				 "__hrtimer_run_queues", "asm_sysvec_apic_timer_interrupt",
@@ -190,7 +190,7 @@ static void the_last_interrupt_is_the_one(void **state)
 }
 
 /* A packet to this machine is delivered in a softirq at the end of the sender's call. */
-static void a_packet_of_this_machine_is_its_senders(void **state)
+static void local_packet_is_delivered_by_its_sender(void **state)
 {
 	assert_int_equal(CONTEXT(true, false, "sock_def_readable", "tcp_v4_rcv", "process_backlog",
 				 "net_rx_action", "handle_softirqs", "do_softirq",
@@ -252,15 +252,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kinds),
-		cmocka_unit_test(a_lock_says_more_than_what_it_is_taken_for),
+		cmocka_unit_test(lock_kind_wins_over_purpose),
 		cmocka_unit_test(a_lock_is_named_by_what_takes_it),
 		cmocka_unit_test(an_event_tells_the_lock),
 		cmocka_unit_test(stacks_without_the_scheduler),
 		cmocka_unit_test(limits_of_devices),
 		cmocka_unit_test(locks_whose_owner_runs),
 		cmocka_unit_test(contexts),
-		cmocka_unit_test(the_last_interrupt_is_the_one),
-		cmocka_unit_test(a_packet_of_this_machine_is_its_senders),
+		cmocka_unit_test(innermost_interrupt_decides),
+		cmocka_unit_test(local_packet_is_delivered_by_its_sender),
 		cmocka_unit_test(every_kind_has_words),
 		cmocka_unit_test(locks_of_waits),
 	};
