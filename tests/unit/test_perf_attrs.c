@@ -38,7 +38,7 @@ static const struct {
 	{ "context_switch", "on the first event, not on the side band's" },
 };
 /*
- * Bits of sample_type that each of our events has, and perf's only where they are useful;
+ * Bits of sample_type that all our events have. perf's events have them only where they are useful.
  * IDENTIFIER replaces ID.
  */
 static const char *const everywhere[] = { "IP", "TID", "TIME", "CPU", "IDENTIFIER" };
@@ -123,7 +123,7 @@ static const char *const lines[] = {
 	"-e uprobe/config=0x0/",
 	"-e r1a8",
 	"-e cycles",
-	/* and further ones */
+	/* further lines */
 	"",
 	"-a",
 	"-e duration_time",
@@ -187,7 +187,11 @@ static bool is_everywhere(const char *word, size_t len)
 	return len == 2 && !memcmp(word, "ID", 2);
 }
 
-/* "A|B|C" without what every event has. */
+/*
+ * Add the bits "A
+ * B
+ * C" without those that every event has.
+ */
 static void add_sample_type(struct buf *b, const char *v, size_t len)
 {
 	while (len) {
@@ -260,8 +264,8 @@ static void with_pid(const char *line, char *buf, size_t size)
 }
 
 /*
- * Every perf record reads all of /proc/kallsyms, which takes most of its time. Where possible, give
- * it a short one.
+ * Every perf record reads all of /proc/kallsyms, which takes most of its time. Where possible,
+ * replace that file by a short one.
  */
 static void shorten_kallsyms(const struct fixture *x)
 {
@@ -383,7 +387,7 @@ static void need_perf_and_root(void)
 	}
 }
 
-/* One line; 1: equal, 0: perf refuses it. */
+/* Compare one line. Returns 1 if equal, 0 if perf refuses it. */
 static size_t compare_line(struct fixture *x, size_t n, struct tracefs *tracefs)
 {
 	struct buf theirs = { 0 }, ours = { 0 };

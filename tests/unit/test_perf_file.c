@@ -87,7 +87,10 @@ static void test_cut_everywhere(void **state)
 	file_free(&f);
 }
 
-/* The header claims that the records end within a record, at every byte that is no border. */
+/*
+ * The header claims that the records end in the middle of a record, at every byte that is no
+ * border.
+ */
 static void test_records_cut(void **state)
 {
 	struct file f = { 0 };
@@ -96,7 +99,7 @@ static void test_records_cut(void **state)
 
 	make_usual(&f);
 	full = f.records.len;
-	memset(f.has, 0, sizeof(f.has)); /* their table moves with the end */
+	memset(f.has, 0, sizeof(f.has)); /* the table of the sections moves with the end */
 	for (size_t len = 1; len < full; len++) {
 		const struct perf_event_header *h = (void *)(f.records.data + border);
 		int r;
@@ -247,9 +250,7 @@ static void test_unknown_id(void **state)
 	add_comm(&f, T0, "other");
 	((struct record_trailer *)(f.records.data + f.records.len))[-1].id = 999;
 	finish(&f);
-	/*
-	 * a name is read the same, whoever wrote it; the meaning of a sample depends on its event
-	 */
+	/* a name is read without its event; the meaning of a sample depends on its event */
 	assert_int_equal(read_all_records(f.whole.data, f.whole.len, &err), 6);
 	add_sample(&f, 999, T0);
 	refused(&f, "its id is not that of any event");

@@ -41,7 +41,7 @@ static void all_errors_in_one_run(void **state)
 	release(&p);
 }
 
-/* A word in place of options is a program, or resembles `evidence`. */
+/* A word in place of options must be a program, or `evidence`. */
 static void a_program_that_is_not_there(void **state)
 {
 	struct planned p = plan_text("[session-a]\nrun = evidense\n"
@@ -168,8 +168,11 @@ static void warnings(void **state)
 	release(&p);
 }
 
-/* Only for rules with a duration, a subject and a dump, and if all events were looked up. */
-static void no_hint_at_why_where_it_cannot_explain(void **state)
+/*
+ * No hint at `frbpf why`: that needs a rule with a duration, a subject and a dump, and events that
+ * were all looked up.
+ */
+static void nothing_to_explain(void **state)
 {
 	static const char *const rules[] = {
 		"[rule-r]\nwhen = signal:signal_generate\n",
@@ -208,7 +211,7 @@ static void ring_and_size(void **state)
 	assert_int_equal(p.d.n_errors, 0);
 	assert_int_equal(p.plan->sessions[0].ring_bytes, 65536);
 	assert_int_equal(p.plan->sessions[1].ring_bytes, 65536);
-	assert_int_equal(p.plan->sessions[2].ring_bytes, 512 << 10); /* 56 bytes, and a quarter */
+	assert_int_equal(p.plan->sessions[2].ring_bytes, 512 << 10); /* 56 bytes each, plus 25 % */
 	release(&p);
 }
 
@@ -283,7 +286,7 @@ static void shipped_files(void **state)
 	globfree(&files);
 }
 
-/* Explicit settings get no warning: every match, every session by default. */
+/* Explicit settings get no warning, and neither has the default to dump every session. */
 static void no_warnings(void **state)
 {
 	struct planned p =
@@ -352,7 +355,7 @@ static void windows(void **state)
 
 	assert_int_equal(p.err, 0);
 	s = p.plan->sessions;
-	/* a header and id, ip, pid and tid, time, cpu, period */
+	/* 56 bytes: a header and id, ip, pid and tid, time, cpu, period */
 	assert_int_equal(s[0].window_least, 65536 * NSEC_PER_SEC / (100 * 56));
 	assert_int_equal(s[0].window_most, s[0].window_least);
 	assert_int_equal(s[1].window_most, 65536 * NSEC_PER_SEC / (100 * 64));
@@ -368,7 +371,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_errors_in_one_run),
 		cmocka_unit_test(warnings),
-		cmocka_unit_test(no_hint_at_why_where_it_cannot_explain),
+		cmocka_unit_test(nothing_to_explain),
 		cmocka_unit_test(a_program_that_is_not_there),
 		cmocka_unit_test(perfconfig_holds),
 		cmocka_unit_test(throttled_frequency),

@@ -208,15 +208,15 @@ static void test_decides(void **state)
 		{ { ARG(0, EQ, 7) }, 1, true, false },
 		{ { ARG(3, GE, -7) }, 1, true, false },
 		{ { ARG(3, BITS, 7) }, 1, false, false },
-		{ { ARG(1, EQ, 7) }, 1, false, false }, /* of two words */
+		{ { ARG(1, EQ, 7) }, 1, false, false }, /* a value of two words */
 		{ { ARG(0, LT, INT64_MIN) }, 1, false, false },
 		{ { ARG(0, NE, 7), NODE(COMM, EQ) }, 2, true, false },
-		{ { ARG(0, NE, 7), NODE(COMM, EQ) }, 2, false, true }, /* or */
+		{ { ARG(0, NE, 7), NODE(COMM, EQ) }, 2, false, true }, /* joined by or */
 		{ { NODE(COMM, EQ), NODE(COMM, EQ) }, 2, false, false },
 		{ { NODE(COMM, NE) }, 1, false, false },
 		{ { ARG(0, GT, 7), ARG(0, LT, 9) }, 2, false, false },
 		{ { ARG(0, GT, 7), ARG(2, LT, 9) }, 2, false, false },
-		/* not asked for in every pid namespace */
+		/* pids are not known in every pid namespace */
 		{ { NODE(PID, EQ) }, 1, false, false },
 		{ { ARG(0, GT, 7), NODE(CPU, EQ) }, 2, false, false },
 	};

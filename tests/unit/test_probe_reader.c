@@ -77,7 +77,7 @@ static int ask_self(const char *name, unsigned int seconds, struct err *err)
 	return ask_as(fd, name, seconds, err);
 }
 
-/* A killed parser is replaced, unnoticed. */
+/* A killed parser is replaced, and the caller notices nothing. */
 static void test_killed(void **state)
 {
 	struct err err = { "" };
@@ -88,7 +88,7 @@ static void test_killed(void **state)
 	assert_int_equal(ask_self("self", 60, &err), 0);
 }
 
-/* All parsers die at once. */
+/* Every parser dies as soon as it has started. */
 static void test_dies(void **state)
 {
 	struct err err = { "" };
@@ -110,7 +110,7 @@ static void test_takes_too_long(void **state)
 	struct err err = { "" };
 
 	assert_int_equal(ask_self("self", 60, &err), 0);
-	kill(pids[1], SIGSTOP); /* after a hang of 2 s nobody asks for 30 s */
+	kill(pids[1], SIGSTOP); /* after a hang of 2 s the file is not read again for 30 s */
 	assert_int_equal(ask_self("the file", 3, &err), -ETIMEDOUT);
 	assert_string_equal(err.msg, "the file: reading it takes longer than 3 s");
 	assert_int_equal(ask_self("the file", 60, &err), -EBUSY);
@@ -119,7 +119,7 @@ static void test_takes_too_long(void **state)
 	assert_int_equal(ask_self("another file", 60, &err), 0);
 }
 
-/* A parser that has read a stranger's file reads no other one. */
+/* A parser that has read a stranger's file reads no other file. */
 static void test_strangers_file(void **state)
 {
 	int fd = memfd_create("stranger", MFD_CLOEXEC);

@@ -149,7 +149,7 @@ static void *end_elsewhere(void *arg)
 	return NULL;
 }
 
-/* It begins in one thread, and ends in another. */
+/* Spans begin in one thread and end in another. */
 static void run_handover(struct findings *f, long n)
 {
 	pthread_t t;
@@ -201,7 +201,10 @@ static void test_from_a_static_probe(void **state)
 	watch__end(&w);
 }
 
-/* The thread that began it has ended. Another thread gets its number, and reaches only the end. */
+/*
+ * The thread that began the span has ended. Another thread gets its number, and reaches only the
+ * end.
+ */
 static long only_begin(long id, long fd)
 {
 	return watched_begin(id, 0);
@@ -224,7 +227,7 @@ static void test_a_number_is_used_again(void **state)
 	second = hang_in(only_end, 3, first.pid);
 	assert_int_equal(await(second.pid), 0);
 	assert_int_equal(matched(w.d, w.slots[0]), 0);
-	assert_int_equal(matched(w.d, w.slots[1]), 1); /* of whatever thread */
+	assert_int_equal(matched(w.d, w.slots[1]), 1); /* by argument, whatever the thread */
 	close(first.go[1]);
 	close(second.go[1]);
 	watch__end(&w);
@@ -254,7 +257,7 @@ static void test_pending_fires_once_and_is_followed(void **state)
 	assert_int_equal(got.last.subject.tid, h.pid);
 	assert_in_range(got.last.value, 30 * MS + 1, got.last.time - begun);
 	other = hang_in(hang_in_span, 6, 0);
-	await_matched(w.d, w.slots[1], 2); /* a later look, and the first is not found again */
+	await_matched(w.d, w.slots[1], 2); /* by a later look; it does not find the first again */
 	hanger__end(&h, 1);
 	end = await_end(w.d);
 	assert_int_equal(end.of.begin, got.last.time - got.last.value);
@@ -264,7 +267,10 @@ static void test_pending_fires_once_and_is_followed(void **state)
 	watch__end(&w);
 }
 
-/* Frequent looks at one span do not find the events of another, which has not ended for that. */
+/*
+ * Frequent looks at one span do not find the events of another. That does not mean that those have
+ * ended.
+ */
 static void test_looks_at_another_span(void **state)
 {
 	struct hanger h, others[3];
@@ -318,8 +324,8 @@ static void test_pending_over_a_reload(void **state)
 }
 
 /*
- * Spans keyed by a thread that has died are not pending. Those with other keys are, without a
- * subject. The thread has died before a rule with such a short threshold looks for them.
+ * Spans keyed by a thread that has died are not pending. Those with other keys are pending, without
+ * a subject. The thread dies before rules with a short threshold look for its spans.
  */
 static void test_pending_of_a_task_that_dies(void **state)
 {

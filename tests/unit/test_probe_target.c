@@ -208,12 +208,12 @@ static void files(void **state)
 	eh->e_type = type;
 }
 
-/* Another section takes that name. */
+/* Give a section another name. */
 static void rename_section(const char *from, const char *to)
 {
 	char *name = NULL, *next = self.data;
 
-	/* the last one: names of sections are at the end, and this text is a constant as well */
+	/* the last match: names of sections are at the end, and this text is a constant, too */
 	while ((next = memmem(next, self.data + self.len - next, from, strlen(from) + 1)))
 		name = next++;
 	assert_non_null(name);
@@ -295,13 +295,16 @@ static void libraries(void **state)
 #else
 	(void)b;
 #endif
-	/* a program, by name; and a mapped file, which this one is */
+	/* a file by its path, which this process has mapped */
 	b = found(FRBPF_SOURCE_UPROBE, a->places[0].name, "usleep");
 	probe_target__free(b);
 	probe_target__free(a);
 }
 
-/* A directory of its name is among the libraries, in separate file systems. */
+/*
+ * A program is found although a library directory has a directory of its name. The mounts are
+ * private.
+ */
 static int find_beside_directory(void)
 {
 	char program[PATH_MAX];
@@ -362,7 +365,7 @@ static void replaced_files(void **state)
 	snprintf(other, sizeof(other), "%s", file("program.new", self.data, self.len));
 	assert_int_equal(rename(other, path), 0);
 	assert_false(probe_target__is_current(t, FRBPF_SOURCE_UPROBE, target));
-	assert_int_equal(unlink(path), 0); /* nothing better */
+	assert_int_equal(unlink(path), 0); /* there is no better file */
 	assert_true(probe_target__is_current(t, FRBPF_SOURCE_UPROBE, target));
 	probe_target__free(t);
 }

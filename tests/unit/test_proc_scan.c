@@ -134,13 +134,16 @@ static void test_all(void **state)
 	assert_true(task_model__since(m, getpid(), &since));
 	assert_in_range(since, begin, now_ns());
 	assert_true(task_model__n_processes(m) > 2);
-	text = shown(m, 2, NULL, 0); /* in the initial namespace a kernel thread */
+	text = shown(m, 2, NULL, 0); /* 2 is a kernel thread in the initial namespace */
 	assert_true(strncmp(text, "kthreadd/2\n", 11) != 0 || strlen(text) == 11);
 	free(text);
 	task_model__free(m);
 }
 
-/* The EXIT record of a zombie was written before: no other will remove it from the model. */
+/*
+ * The EXIT record of a zombie was written before the scan. No later record would remove it from the
+ * model.
+ */
 static void test_zombie(void **state)
 {
 	struct task_model *m;
@@ -155,7 +158,7 @@ static void test_zombie(void **state)
 	assert_int_equal(proc_scan__process(m, pid), 0);
 	assert_int_equal(task_model__n_processes(m), 0);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	assert_int_equal(proc_scan__process(m, pid), 0); /* gone */
+	assert_int_equal(proc_scan__process(m, pid), 0); /* the process is gone */
 	assert_int_equal(task_model__n_processes(m), 0);
 	task_model__free(m);
 }

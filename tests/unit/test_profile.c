@@ -46,8 +46,8 @@ static void test_offcpu(void **state)
 	struct offcpu o = { 0 };
 
 	switch_to(&o, 10 * MS, 1, 0, 1, 0);    /* 1 sleeps */
-	switch_to(&o, 15 * MS, 0, 1, 0, 9);    /* for 5 ms; idle does not count */
-	switch_to(&o, 20 * MS, 1, 2, 2, 1);    /* then in D, until the end */
+	switch_to(&o, 15 * MS, 0, 1, 0, 9);    /* 1 slept for 5 ms; idle does not count */
+	switch_to(&o, 20 * MS, 1, 2, 2, 1);    /* 1 sleeps in D, until the end */
 	switch_to(&o, 22 * MS, 2, 3, 0, 2);    /* 2 is preempted */
 	switch_to(&o, 30 * MS, 3, 0, 0x20, 3); /* 3 ends */
 	switch_to(&o, 40 * MS, 0, 2, 0, 9);
@@ -77,9 +77,9 @@ static void test_offcpu_skip(void **state)
 	struct offcpu o = { .skip = skip, .n_skip = 3 };
 
 	switch_to(&o, 5 * MS, 1, 0, 1, 0);
-	switch_to(&o, 30 * MS, 0, 1, 0, 9); /* 25 ms, of which 15 */
+	switch_to(&o, 30 * MS, 0, 1, 0, 9); /* of 25 ms, 15 are excluded */
 	switch_to(&o, 12 * MS, 2, 0, 1, 1);
-	switch_to(&o, 22 * MS, 0, 2, 0, 9); /* none of it */
+	switch_to(&o, 22 * MS, 0, 2, 0, 9); /* all is excluded */
 	switch_to(&o, 30 * MS, 3, 0, 2, 2);
 	assert_int_equal(offcpu__end(&o, 60 * MS), 0);
 	assert_int_equal(o.v[0].ns, 10 * MS);
@@ -107,7 +107,7 @@ static void test_offcpu_of_tasks(void **state)
 	offcpu__free(&o);
 }
 
-/* The stack of a wait comes when it has ended, by a clock that is read a little later. */
+/* The stack of a wait comes when the wait has ended. Its clock is read a little later. */
 static void test_offcpu_stacks_of_waits(void **state)
 {
 	struct offcpu o = { 0 };
@@ -121,7 +121,7 @@ static void test_offcpu_stacks_of_waits(void **state)
 	assert_non_null(stack);
 	assert_int_equal(left, 1);
 	*stack = 5;
-	/* one that has not ended */
+	/* a wait that has not ended */
 	stack = offcpu__stack_of_wait(&o, 2, 50 * MS, 20 * MS, &left);
 	assert_non_null(stack);
 	assert_int_equal(left, 2);
@@ -523,7 +523,7 @@ static void test_wait_until_record(void **state)
 		{ PERF_RECORD_EXIT, 0, 5, true },
 		{ PERF_RECORD_FORK, 0, 5, true }, /* a record of another task about it */
 		{ PERF_RECORD_FORK, 0, 6, false },
-		{ PERF_RECORD_EXIT, 0, 0, false }, /* read from /proc */
+		{ PERF_RECORD_EXIT, 0, 0, false }, /* made from /proc */
 		{ PERF_RECORD_SWITCH, 0, 5, true },
 		{ PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT, 5, false },
 	};

@@ -97,7 +97,7 @@ static void path_of(const struct world *w, const char *name, char ret[static 128
 	snprintf(ret, 128, "%s/%s", w->dir, name);
 }
 
-/* The fifo still exists when the process is gone. */
+/* Open a fifo once that is possible. It still exists when its process is gone. */
 static int open_when_there(const struct world *w, const char *name, int flags)
 {
 	char path[128];
@@ -167,7 +167,8 @@ static void signals_are_told(void **state)
 }
 
 /*
- * Commands in the fifo, with newlines, without, and several at once; acknowledged like perf does.
+ * Commands in the fifo come with newlines, without, and several at once. They are acknowledged as
+ * perf does.
  */
 static void the_fifo_is_served(void **state)
 {
@@ -203,8 +204,8 @@ static void the_fifo_is_served(void **state)
 	proxy__unref(x);
 }
 
-/* A file of another kind is in the place of a fifo: it is not written to, and reported. */
-static void wrong_file_for_a_fifo_is_reported(void **state)
+/* A file of another kind is in the place of a fifo: it is reported, and not written to. */
+static void no_fifo_is_believed(void **state)
 {
 	struct world *w = *state;
 	struct proxy *x;
@@ -224,7 +225,7 @@ static void wrong_file_for_a_fifo_is_reported(void **state)
 	assert_int_equal(w->op, PROXY_TROUBLE);
 	proxy__ack(x);
 	assert_int_equal(kill(x->pid, SIGUSR2), 0);
-	listen_for(w, 1); /* it is still there */
+	listen_for(w, 1); /* the process is still there */
 	assert_int_equal(stat("/dev/null", &st), 0);
 	assert_true(S_ISCHR(st.st_mode));
 	proxy__unref(x);
@@ -279,7 +280,8 @@ static void the_command_ends_with_it(void **state)
 }
 
 /*
- * One process per session, whatever uses it; that of a changed session waits for the earlier one.
+ * One process per session, whoever uses it. The process of a changed session waits for the earlier
+ * one.
  */
 static void processes_are_shared(void **state)
 {
@@ -378,8 +380,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(signals_are_told, set_up_world, tear_down_world),
 		cmocka_unit_test_setup_teardown(the_fifo_is_served, set_up_world, tear_down_world),
-		cmocka_unit_test_setup_teardown(wrong_file_for_a_fifo_is_reported, set_up_world,
-						tear_down_world),
+		cmocka_unit_test_setup_teardown(no_fifo_is_believed, set_up_world, tear_down_world),
 		cmocka_unit_test_setup_teardown(a_command_runs, set_up_world, tear_down_world),
 		cmocka_unit_test_setup_teardown(a_missing_command_is_told, set_up_world,
 						tear_down_world),

@@ -84,7 +84,7 @@ static void forgets_the_oldest(void **state)
 	assert_int_equal(psi_meter__stall(&m, 2 * SEC, 1) / MS, 200);
 }
 
-/* The growth since a reading that is old enough: at least what the window had. */
+/* The growth since a reading that is at least that old: no less than the stall of the window. */
 static void at_most(void **state)
 {
 	struct psi_meter m = { 0 };

@@ -158,9 +158,9 @@ static void test_count(void **state)
 	assert_int_equal(state_of(d, slots[0]).suppressed[FRBPF_CAUSE_COUNT], 7);
 	assert_int_equal(await(spawn(make_rare_calls, NULL, 14 - 8 + 7)), 0);
 	assert_int_equal(state_of(d, slots[0]).fired, 3);
-	/* 6, 2 and 13 of three threads */
+	/* three threads made 6, 2 and 13 calls */
 	assert_int_equal(state_of(d, slots[2]).fired, 1);
-	/* too far apart */
+	/* the calls are too far apart */
 	assert_int_equal(state_of(d, slots[3]).fired, 0);
 	assert_int_equal(state_of(d, slots[3]).suppressed[FRBPF_CAUSE_COUNT], 21);
 	collect(d, 100);
@@ -171,7 +171,7 @@ static void test_count(void **state)
 	/* a call that took no time by a coarse clock does not match */
 	seen = state_of(d, slots[2]).matched;
 	assert_in_range(seen, 440, 21 + 448);
-	/* every 64th of 21 + 448; never more often, though they race */
+	/* every 64th of 21 + 448 calls; never more often, although the calls race */
 	assert_in_range(times_reached(d, slots[1]), seen / FRBPF_COUNT_MAX,
 			(21 + 448) / FRBPF_COUNT_MAX);
 	assert_in_range(times_reached(d, slots[0]), 60, (21 + 448) / 7);
@@ -233,8 +233,8 @@ static void test_suppressed(void **state)
 
 #ifdef SYS_alarm
 /*
- * alarm() returns its previous argument, less the seconds since then: a way to make any key. A call
- * a few seconds late does not make a key twice.
+ * alarm() returns its previous argument, less the seconds since then, so calls can make any key. A
+ * call that is a few seconds late does not make a key twice.
  */
 #define KEY_STEP 10
 static void make_keys(struct findings *f, long n)
@@ -280,7 +280,9 @@ static void test_no_room_for_keys(void **state)
 	detectors__free(d);
 }
 
-/* Full of expired keys: the daemon is woken until there is room again, and then no more. */
+/*
+ * The map is full of expired keys. The daemon is woken until there is room again, and then no more.
+ */
 static void test_keys_are_tidied(void **state)
 {
 	enum { ROOM = FRBPF_MAX_COUNTING };

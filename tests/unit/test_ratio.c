@@ -270,7 +270,7 @@ static void test_error_rates(void **state)
 	assert_true(share_above(false, 10, 1, 1) <= 0.0085);
 	assert_true(share_above(false, 10, 1, 1) >= 0.0015);
 	assert_true(share_above(false, 20, 1, 1) <= 0.0085);
-	/* the limit is one of the true ratio */
+	/* the same if the true ratio and the limit are not 1 */
 	assert_true(share_above(false, 10, 1.05, 1.05) <= 0.0085);
 	assert_true(share_above(false, 10, 1, 1.05) < 0.0005);
 	assert_true(share_above(false, 10, 1.2, 1.05) > 0.9);

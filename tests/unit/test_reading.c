@@ -52,7 +52,7 @@ static bool may_have(uint32_t kind, const char *name)
 	return fd >= 0;
 }
 
-/* Bits for what is possible and should not be */
+/* Returns bits for what is possible and should not be, or the reverse. */
 static json_t *try_everything(void *arg)
 {
 	char *argv[] = { NULL };
@@ -76,7 +76,7 @@ static json_t *try_everything(void *arg)
 	bad |= may_have(OPENING_RECORDING, "/etc/passwd") << 13;
 	bad |= may_have(OPENING_MAPPED, "/etc/passwd") << 14;
 	bad |= !may_have(OPENING_MAPPED, "/proc/self/exe") << 15;
-	bad |= may_have(OPENING_KINDS, "/proc/self/exe") << 16; /* it ends the opener */
+	bad |= may_have(OPENING_KINDS, "/proc/self/exe") << 16; /* this request ends the opener */
 	bad |= may_have(OPENING_KERNEL, "/sys/kernel/notes") << 17;
 	return json_pack("[i]", bad);
 }
@@ -126,7 +126,7 @@ _Noreturn static json_t *die(void *arg)
 	abort();
 }
 
-/* The limit is small, so a busy machine does not matter. */
+/* Ends at 1 s of CPU time, long before the caller's limit, even on a busy machine. */
 _Noreturn static json_t *loop(void *arg)
 {
 	limit__set(RLIMIT_CPU, 1);

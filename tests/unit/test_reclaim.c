@@ -90,7 +90,7 @@ static void test_limit_of_a_cgroup(void **state)
 
 /* ---- the table ---- */
 
-#define STALLS	8192	   /* as in bpf/reclaim.bpf.c, like the next */
+#define STALLS	8192	   /* as in bpf/reclaim.bpf.c, like struct stall */
 #define FOREIGN 0x7ffffff0 /* no task has this number */
 
 struct stall {

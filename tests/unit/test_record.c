@@ -155,7 +155,7 @@ static void test_raw_sample(void **state)
 	buf__free(&b);
 }
 
-/* Fields that options add to all events are empty in ours, and at their places. */
+/* Fields that options add to all events are empty in our samples, but at their places. */
 static void test_empty_fields(void **state)
 {
 	static const char raw[12] = "0123456789a";

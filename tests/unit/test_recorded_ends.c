@@ -132,13 +132,13 @@ static void test_call_ended_in_between(void **state)
 	call(s, ENTER, LATE + 5, TRIGGER, 0);
 	assert_int_equal(compare_trigger(s), LATE + 5);
 	buf__free(&s->records);
-	call(s, ENTER_FSYNC, 0, LATE, 0); /* of the calls of that name only */
+	call(s, ENTER_FSYNC, 0, LATE, 0); /* only calls of that name are recorded */
 	call(s, ENTER_FSYNC, 0, LATE + 5, 0);
 	s->v[ENTER].tp = s->v[EXIT].tp = NULL;
 	assert_int_equal(compare_trigger(s), LATE + 5);
 }
 
-/* Calls of a signal handler are within a call that is restarted after it. */
+/* If a call is restarted after a signal handler, the calls of the handler are within it. */
 static void test_restarted_call(void **state)
 {
 	struct scene *s = *state;
@@ -227,7 +227,7 @@ static void test_block_request(void **state)
 	request(s, LATE, TRIGGER + 20);
 	assert_int_equal(compare_trigger(s), LATE);
 	request(s, LATE + MS, LATE + 2 * MS);
-	assert_int_equal(compare_trigger(s), 0); /* the two cannot be told apart */
+	assert_int_equal(compare_trigger(s), 0); /* the two requests cannot be told apart */
 	assert_int_equal(it->compared, COMPARED_NOT_FOUND);
 }
 

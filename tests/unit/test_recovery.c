@@ -191,7 +191,7 @@ static struct buf real_dump(void)
 	return whole;
 }
 
-/* Its own marker tells the reason. */
+/* The dump's own marker tells the reason of the incident. */
 static void test_from_the_marker(void **state)
 {
 	struct place *p = *state;

@@ -148,7 +148,7 @@ static void test_busy(void **state)
 	assert_false(report.waiting);
 }
 
-/* Being written, not ours, or only similar. */
+/* Files that are being written, are not ours, or only look similar. */
 static void test_others_are_left_alone(void **state)
 {
 	static const char *const files[] = {
@@ -176,7 +176,10 @@ static void test_others_are_left_alone(void **state)
 		assert_int_equal(faccessat(p->b.fd, files[i], F_OK, 0), 0);
 }
 
-/* As the recorder writes it, @i days ago by the base's clock; @written by the wall clock. */
+/*
+ * An incident as the recorder writes it: @i days ago by the base's clock, at @written by the wall
+ * clock.
+ */
 static void put_told(const struct place *p, int i, const char *rule, const char *comm, bool dumps,
 		     uint64_t written)
 {
@@ -213,7 +216,7 @@ static void put_manual(const struct place *p, int i, const char *reason)
 	close(fd);
 }
 
-/* The dumps that a session makes by itself, and no others. */
+/* A quota limits the dumps that a session makes by itself, and no others. */
 static void test_quota(void **state)
 {
 	struct place *p = *state;
@@ -224,7 +227,7 @@ static void test_quota(void **state)
 	for (int i = 0; i < 8; i++)
 		put_manual(p, i, i % 2 ? "timed" : "mine");
 	assert_int_equal(apply(p, l), 0x5f);
-	l.max_incidents = 5; /* removed ones count as removed */
+	l.max_incidents = 5; /* the removed ones are not counted again */
 	assert_int_equal(apply(p, l), 0x1f);
 	l.quotas[0].max = 9;
 	l.max_incidents = 0;
@@ -247,7 +250,9 @@ static void put_signal(const struct place *p, int i, bool b)
 	close(fd);
 }
 
-/* An incident goes when each of its sessions has enough newer ones; those of rules stay. */
+/*
+ * An incident is removed when each of its sessions has enough newer ones. Incidents of rules stay.
+ */
 static void test_session_quota(void **state)
 {
 	struct place *p = *state;
@@ -302,7 +307,7 @@ static void test_newest_of_every_rule(void **state)
 	assert_int_equal(kept(p), 1 << 9 | 0x1);
 }
 
-/* Others fill the disk: incidents without files do not displace those with files. */
+/* If other software fills the disk, incidents without files do not displace those with files. */
 static void test_empty_ones_go_first(void **state)
 {
 	struct place *p = *state;

@@ -173,10 +173,10 @@ static void waits_for_a_cpu(void **state)
 	add_event_record(&r, WAKEUP, 11 * MS, 2, 1, 0, 0); /* 1 waits */
 	add_event_record(&r, WAKEUP, 12 * MS, 3, 2, 0, 0); /* 2 runs: it does not wait */
 	add_event_record(&r, SWITCH, 15 * MS, 2, 2, PREEMPTED | 2,
-			 1);				   /* 1 after 4 ms; 2 on its way to sleep */
+			 1);				   /* 1 waited 4 ms; 2 is about to sleep */
 	add_event_record(&r, WAKEUP, 16 * MS, 1, 2, 0, 0); /* changes nothing */
-	add_event_record(&r, SWITCH, 18 * MS, 1, 1, 2, 2); /* 2 after 3 ms */
-	add_event_record(&r, SWITCH, 19 * MS, 2, 2, 0x20, 0); /* and it ends */
+	add_event_record(&r, SWITCH, 18 * MS, 1, 1, 2, 2); /* 2 waited 3 ms */
+	add_event_record(&r, SWITCH, 19 * MS, 2, 2, 0x20, 0); /* 2 ends */
 	fd = close_recording(&r);
 	h = ask(&fd, 1, w, &told);
 	assert_int_equal(h.n, 2);
@@ -186,7 +186,7 @@ static void waits_for_a_cpu(void **state)
 	assert_int_equal(told.n, 2);
 	assert_int_equal(told.largest, 4 * MS);
 	assert_int_equal(told.ns, 9 * MS);
-	/* shorter ones are only counted */
+	/* shorter waits are only counted */
 	w.least = 3 * MS;
 	h = ask(&fd, 1, w, &told);
 	assert_int_equal(h.n, 1);
@@ -221,8 +221,8 @@ static void sleeps_in_d_and_time_off_cpu(void **state)
 	close(fd);
 }
 
-/* A waiting task is switched out: its switch-in was not recorded, and the wait had ended. */
-static void wait_without_an_end_is_dropped(void **state)
+/* A waiting task is switched out. Its wait had ended, but its switch-in was not recorded. */
+static void a_wait_whose_end_is_missing_is_none(void **state)
 {
 	struct retrace_want w = { .source = FRBPF_SOURCE_RUNQLAT };
 	struct retrace_result told;
@@ -256,8 +256,8 @@ static void what_is_pending(void **state)
 	begin(&r);
 	add_event_record(&r, SWITCH, 10 * MS, 1, 1, 1, 0);
 	add_event_record(&r, SWITCH, 11 * MS, 2, 2, 1, 0);
-	add_event_record(&r, SWITCH, 15 * MS, 0, 0, 0, 1);     /* at the same time */
-	add_event_record(&r, SWITCH, 16 * MS + 1, 0, 0, 0, 2); /* a nanosecond later */
+	add_event_record(&r, SWITCH, 15 * MS, 0, 0, 0, 1);     /* just when it would be pending */
+	add_event_record(&r, SWITCH, 16 * MS + 1, 0, 0, 0, 2); /* a nanosecond later than that */
 	add_event_record(&r, SWITCH, 17 * MS, 3, 3, 1, 0);
 	add_event_record(&r, SWITCH, 18 * MS, 4, 4, 0x20,
 			 0); /* dies: off its CPU for good, so it waits for nothing */
@@ -325,7 +325,7 @@ static void spans_by_key(void **state)
 	add_event_record(&r, BEGIN, 10 * MS, 1, 7, 70, 0);
 	add_event_record(&r, BEGIN, 11 * MS, 1, 8, 80, 0);
 	add_event_record(&r, BEGIN, 12 * MS, 1, 7, 71,
-			 0); /* the last start counts; or they are nested */
+			 0); /* the last start counts, unless spans are nested */
 	add_event_record(&r, END, 15 * MS, 2, 7, 5, 0);
 	add_event_record(&r, END, 17 * MS, 2, 7, 6, 0);
 	add_event_record(&r, END, 21 * MS, 3, 8, 9, 0);
@@ -401,7 +401,7 @@ static void several_recordings(void **state)
 		close(fds[i]);
 }
 
-static void sources_that_recordings_lack(void **state)
+static void what_no_recording_has(void **state)
 {
 	struct retrace_field field;
 	struct retrace_want w = { .source = FRBPF_SOURCE_RECLAIM, .take = hear };
@@ -439,13 +439,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(waits_for_a_cpu),
 		cmocka_unit_test(sleeps_in_d_and_time_off_cpu),
-		cmocka_unit_test(wait_without_an_end_is_dropped),
+		cmocka_unit_test(a_wait_whose_end_is_missing_is_none),
 		cmocka_unit_test(what_is_pending),
 		cmocka_unit_test(calls_that_a_signal_interrupts),
 		cmocka_unit_test(spans_by_key),
 		cmocka_unit_test(requests_that_are_done_in_parts),
 		cmocka_unit_test(several_recordings),
-		cmocka_unit_test(sources_that_recordings_lack),
+		cmocka_unit_test(what_no_recording_has),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

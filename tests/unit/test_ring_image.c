@@ -51,7 +51,7 @@ static void make_record(uint8_t *rec, uint16_t size, size_t tag)
 	memcpy(rec + sizeof(h), &id, sizeof(id));
 }
 
-/* Backwards, around the end, over the oldest bytes. */
+/* Write a record as the kernel does: backwards, around the end, over the oldest bytes. */
 static void put(struct fake_ring *r, uint16_t size)
 {
 	uint8_t rec[UINT16_MAX + 1];
@@ -70,7 +70,7 @@ static void put_many(struct fake_ring *r, size_t n, uint16_t size)
 		put(r, size);
 }
 
-/* A writer has begun bytes below @head that are no record yet. */
+/* A writer has begun a record below @head. Its bytes are not valid yet. */
 static void scribble(struct fake_ring *r, uint64_t head, size_t len)
 {
 	for (size_t i = 1; i <= len && i <= r->size; i++)
@@ -122,7 +122,7 @@ static void test_empty(void **state)
 
 	assert_int_equal(ring_image__filled(0, RING), 0);
 	check(r, 0, false);
-	check_wrapped(r, r->head - 128, 0, false); /* the first writer */
+	check_wrapped(r, r->head - 128, 0, false); /* the first writer has begun */
 	ring_free(r);
 }
 
@@ -186,7 +186,7 @@ static void test_record_across_the_wrap(void **state)
 
 	put_many(r, 57, 72);
 	assert_int_equal(r->head & (RING - 1),
-			 RING - 8); /* its header, and the rest at the front */
+			 RING - 8); /* the header is at the end, the rest at the front */
 	check(r, (RING - 4 * 72) / 72, true);
 	ring_free(r);
 }

@@ -32,7 +32,7 @@
 #define STREAMS 150
 #define EVENTS	200
 #define RULES	12
-#define ABOUT	4 /* the last ones are about others */
+#define ABOUT	4 /* the last ones are about other rules */
 #define MS	1000000ULL
 
 /* The buffer of the engine for a path or a string, when rules look at either. */
@@ -41,7 +41,7 @@ struct path_buffer {
 };
 
 struct stream {
-	bool has_texts; /* strings at arguments; else a path: an event has one of both */
+	bool has_texts; /* events have strings at arguments; otherwise they have a path */
 	struct rule_conf rules[RULES];
 	struct rule_trial *trials[RULES];
 	struct trial_event events[EVENTS];
@@ -168,7 +168,7 @@ static void random_condition(const struct stream *s, struct rule_conf *rule)
 		parse_condition(PICK(path_conditions), &rule->expr);
 }
 
-/* About two or three of the rules that have a source. */
+/* A rule about two or three of the rules that have a source. */
 static void random_rule_about(const struct stream *s, struct rule_conf *rule, uint64_t id)
 {
 	struct when_parts *parts = &rule->when.parts;
@@ -187,7 +187,7 @@ static void random_rule_about(const struct stream *s, struct rule_conf *rule, ui
 	while (!parts->within);
 	rule->quiet = draw(5) == 0;
 	rule->cooldown = random_rate(false);
-	rule->escalate = 400; /* what a rules file has if it says nothing: these have none */
+	rule->escalate = 400; /* the default of rules files; it has no effect on these rules */
 	if (draw(3) == 0)
 		rule->count = random_rate(true);
 }

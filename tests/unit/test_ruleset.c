@@ -133,7 +133,7 @@ static uint64_t rule_id_of(const char *name, const char *keys)
 	return id;
 }
 
-/* The id of a rule's state does not depend on blanks, on positions, and on keys for dumps. */
+/* The id of a rule's state does not depend on blanks, positions, or keys for dumps. */
 static void identity(void **state)
 {
 	uint64_t id = rule_id_of("r", "when = runqlat > 20ms\nif = cpu < 8\n");
@@ -168,8 +168,8 @@ static void check_refused(const char *text, size_t n_errors, const char *message
 	diags__free(&d);
 }
 
-/* perf daemon accepts it: sessions may come later. Rules without a session are an error. */
-static void daemon_section_needs_no_session(void **state)
+/* perf daemon accepts a file without sessions: they may come later. */
+static void no_session_is_no_error_of_daemon_alone(void **state)
 {
 	struct ruleset *rs = NULL;
 	struct diags d = { 0 };
@@ -181,7 +181,10 @@ static void daemon_section_needs_no_session(void **state)
 	diags__free(&d);
 }
 
-/* Rules go together with names that their files give to sessions. */
+/*
+ * A dropped session is removed from rules and from the names that files give to sessions. A rule
+ * without a session becomes quiet.
+ */
 static void a_session_is_dropped(void **state)
 {
 	struct ruleset *rs = NULL;
@@ -314,7 +317,7 @@ int main(void)
 		cmocka_unit_test(defaults),
 		cmocka_unit_test(rules_and_sessions),
 		cmocka_unit_test(identity),
-		cmocka_unit_test(daemon_section_needs_no_session),
+		cmocka_unit_test(no_session_is_no_error_of_daemon_alone),
 		cmocka_unit_test(a_session_is_dropped),
 		cmocka_unit_test(rules_without_sessions),
 		cmocka_unit_test(evidence_is_a_word),

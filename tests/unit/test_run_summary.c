@@ -102,7 +102,7 @@ static void test_round_trip(void **state)
 
 	assert_int_equal(bench_result__add(&result, &s, 1, false), 0);
 	assert_int_equal(bench_result__add(&result, &s, 2, false), 0);
-	assert_int_equal(bench_result__add(&result, &s, 3, true), 0); /* its incidents alone */
+	assert_int_equal(bench_result__add(&result, &s, 3, true), 0); /* only its incidents count */
 	assert_int_equal(result.rules[0].matched, 4);
 	assert_int_equal(result.rules[0].values.sum, 10002);
 	assert_int_equal(result.n_runs, 2);

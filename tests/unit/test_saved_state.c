@@ -84,7 +84,7 @@ static void test_same_boot(void **state)
 	saved_state__free(&got);
 }
 
-/* 60 s later by UTC, 5 s after the machine was started: what was at 490 is at -65. */
+/* 60 s later by UTC, 5 s after a reboot: what was at 490 s is at -65 s. */
 static void test_other_boot(void **state)
 {
 	struct saved_clock boot = { "boot-2", 1555 * S, 5 * S };
@@ -95,7 +95,7 @@ static void test_other_boot(void **state)
 	saved_state__take_dumps(&log, &got.rules[0].dumps, 75 * S, boot.now);
 	assert_int_equal(log.begun, 1);
 	assert_int_equal((int64_t)log.times[0], -65LL * (int64_t)S);
-	/* so it may begin at -65 + 75 */
+	/* the next dump may begin at -65 + 75 */
 	assert_int_equal(dump_limiter__free_at(&log, &(struct rate){ .n = 1, .window = 75 * S }),
 			 10 * S);
 	assert_int_equal(got.rules[0].start_value, 21000000);
@@ -108,7 +108,7 @@ static void test_other_boot(void **state)
 	saved_state__free(&got);
 }
 
-/* A file from before `escalate`. */
+/* A file of a version that had no `escalate`. */
 static void test_without_bars(void **state)
 {
 	static const char text[] =

@@ -25,7 +25,7 @@
 #include "detect/engine/scope.h"
 #include "detect_fixture.h"
 
-/* Counts system calls that fail like fail_to_open(). */
+/* A rule that counts system calls that fail like those of fail_to_open(). */
 static struct ruleset *make_rules(void)
 {
 	return parse_rules_text("[rule-x]\nwhen = syscall:openat fails (ELOOP)\n"
@@ -47,7 +47,7 @@ static void fail_to_open(int times)
 static void *open_and_exec(void *arg)
 {
 	fail_to_open(1);
-	execl("/bin/cat", "cat", loop_path, NULL); /* one more */
+	execl("/bin/cat", "cat", loop_path, NULL); /* one more call that fails */
 	return NULL;
 }
 
@@ -57,7 +57,9 @@ static void reap_child(pid_t pid)
 		;
 }
 
-/* 2 by itself, 3 by an orphan, 2 by a thread that becomes another program: 7. */
+/*
+ * Make 7 calls that fail: 2 by itself, 3 by an orphan, 2 by a thread that becomes another program.
+ */
 static void be_a_tree(void)
 {
 	pthread_t thread;
@@ -293,7 +295,7 @@ static pid_t spawn_exec(int input[2])
 	_exit(1);
 }
 
-/* Tasks in the scope: the number of keys, and one key that is a number. */
+/* Count the keys of tasks in the scope. *ret_number becomes a key that is a task's number. */
 static int count_keys(int fd, uint64_t *ret_number)
 {
 	uint64_t key, value;

@@ -33,7 +33,7 @@ static int inject_timed(struct bench *b, struct timed t)
 	return fire(b, &e);
 }
 
-/* A time at which the first slice of any window begins. */
+/* A time at which a second begins, and with it a slice of a window of 1 s. */
 static uint64_t window_start(uint64_t time)
 {
 	return time - time % (1000 * MS);
@@ -55,12 +55,12 @@ static void test_adds_up(void **state)
 	assert_int_equal(b.last.value, 450 * MS);
 	assert_int_equal(b.last.threshold, 400 * MS);
 	assert_int_equal(b.last.flags, FRBPF_TRIGGER_SHARE);
-	/* the first 100 ms are out of the window, and of the next ones 50 ms */
+	/* the first 100 ms are out of the window, and so are 50 ms of the next value */
 	assert_int_equal(inject_timed(&b, (struct timed){ t + 950 * MS, 100 * MS }), 1);
 	assert_in_range(b.last.value, 424 * MS, 426 * MS);
-	/* all of it is */
+	/* all earlier values are out of the window */
 	assert_int_equal(inject_timed(&b, (struct timed){ t + 3000 * MS, 400 * MS }), 0);
-	/* at most the window counts of one value */
+	/* of one value, at most the length of the window counts */
 	assert_int_equal(inject_timed(&b, (struct timed){ t + 6000 * MS, 2000 * MS }), 1);
 	assert_in_range(b.last.value, 799 * MS, 800 * MS);
 	bench_close(&b);
@@ -227,7 +227,7 @@ static void test_on_cpu(void **state)
 
 #define REST (20 * MS)
 
-/* Sleep once for each byte that comes; report the time that all took. */
+/* Sleep once for each byte that comes. */
 static long sleep_when_told(long unused, long fd)
 {
 	const struct timespec ts = { .tv_nsec = REST };
@@ -311,7 +311,7 @@ static void flood(struct findings *f, long arg)
 		sendto(fd, "x", 1, 0, (struct sockaddr *)&to, len);
 }
 
-/* Many short ones, none of which is long. */
+/* Many short softirqs, none of which is long. */
 static void test_storm(void **state)
 {
 	struct rule_conf r = share_rule(10, "softirq:net_rx > 0.5% in 1s", NULL);

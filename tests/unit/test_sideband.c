@@ -76,7 +76,7 @@ static void test_in_window(void **state)
 	sideband__free(sb);
 }
 
-/* Older than the rings: known from /proc. */
+/* A process that is older than the rings is known from /proc. */
 static void test_before_open(void **state)
 {
 	struct sideband_slice *s;
@@ -113,7 +113,7 @@ static void test_before_open(void **state)
 	sideband_slice__free(s);
 	close(in[1]);
 	reap(child);
-	/* and once more after its end: base state and its EXIT */
+	/* once more after its end: there is its earlier state, and its EXIT */
 	s = slice_of(sb, &pid, 1, start, now_ns());
 	assert_mapped(s, pid, "/cat");
 	assert_non_null(find_record(s, PERF_RECORD_EXIT, pid, NULL));
@@ -229,7 +229,7 @@ static void test_memory_bound(void **state)
 		reap(spawn("/bin/true"));
 	start = now_ns();
 	s = slice_of(sb, &self, 1, start, now_ns());
-	/* records just read by its thread are folded a moment later */
+	/* records that its thread has just read are folded a moment later */
 	for (i = 0; i < 1000; i++) {
 		sideband__stats(sb, &stats);
 		if (stats.log_bytes + stats.model_bytes <= opts.memory)
@@ -288,7 +288,7 @@ static void test_follow(void **state)
 	s = slice_of(sb, &self, 1, start, now_ns()); /* all is in the log */
 	sideband_slice__free(s);
 	sideband__follow(sb, needed_from, &f);
-	wait_for_questions(&f, 2); /* "unknown" folds nothing */
+	wait_for_questions(&f, 2); /* f.from is still 0, unknown: nothing is folded */
 	sideband__stats(sb, &before);
 	assert_int_equal(before.folded, 0);
 	atomic_store(&f.from, start);
@@ -373,7 +373,7 @@ static void test_pages(void **state)
 	const struct sideband_task task = { self, self };
 	const struct sideband_page pages[] = {
 		{ self, (uintptr_t)test_pages >> SIDEBAND_PAGE_SHIFT },
-		{ self + 1, (uintptr_t)strlen >> SIDEBAND_PAGE_SHIFT }, /* of somebody else */
+		{ self + 1, (uintptr_t)strlen >> SIDEBAND_PAGE_SHIFT }, /* of another process */
 	};
 	const struct sideband_request req = {
 		.tasks = &task,
@@ -491,7 +491,7 @@ static void test_probe_disturbs_nobody(void **state)
 	ring = mmap(NULL, 5 * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	assert_true(ring != MAP_FAILED && exe >= 0);
 	print_message("build ids by the kernel: %s\n", build_id_probe__is_clean() ? "yes" : "no");
-	p = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, exe, 0); /* it does listen */
+	p = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, exe, 0); /* it must record this */
 	assert_true(p != MAP_FAILED);
 	for (off = 0; off < ring->data_head; off += h->size) {
 		h = (const void *)((const char *)ring + page + off);
@@ -524,7 +524,10 @@ static void test_all_tasks(void **state)
 	sideband__free(sb);
 }
 
-/* A task is still sampled between its EXIT and its last switch: a window that begins there. */
+/*
+ * A task is still sampled between its EXIT and its last switch. A window that begins there must
+ * have its name.
+ */
 static void test_name_after_exit(void **state)
 {
 	struct sideband *sb = start_sideband(&(struct sideband_opts){ 0 });

@@ -94,8 +94,8 @@ static bool has_bpf_event(const struct sideband_slice *s, uint32_t id, uint64_t 
 }
 
 /*
- * Unloaded long before the dump. A second recorder must not damage the records of the first: for
- * KSYMBOL and BPF_EVENT the kernel adds up the trailers of all events.
+ * A program is unloaded long before the dump. A second recorder must not damage the records of the
+ * first: for KSYMBOL and BPF_EVENT the kernel adds up the trailers of all events.
  */
 static void test_bpf_gone(void **state)
 {

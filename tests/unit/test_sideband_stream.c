@@ -240,7 +240,7 @@ static void show_simple(struct buf *b, struct simple *s, const struct sideband_t
 
 struct stream {
 	struct buf bytes;
-	const struct perf_event_header **v; /* in order of arrival, here also that of time */
+	const struct perf_event_header **v; /* in order of arrival, here also in order of time */
 	size_t n;
 };
 
@@ -427,8 +427,8 @@ static void check_slice(const struct stream *s, const struct task_model *base,
 }
 
 /*
- * All are in the log, which is folded step by step; after each step, slices that begin there and
- * later.
+ * All records are in the log, which is folded step by step. After each step, slices that begin
+ * there and later are checked.
  */
 static void test_fold_and_slice(void **state)
 {

@@ -130,7 +130,7 @@ static uint64_t nap(uint64_t ns)
 	return now_ns() - begin;
 }
 
-/* Far enough apart to be distinguished on a slow machine: 100 ms and 500 ms. */
+/* Rules with thresholds of 100 ms and 500 ms can tell these naps apart, even on a slow machine. */
 #define SHORT_NAP (200 * MS)
 #define LONG_NAP  (900 * MS)
 
@@ -141,7 +141,10 @@ static void nap_twice(struct findings *f)
 	f->value[2] = nap(MS);
 }
 
-/* The value agrees with the workload's own measurement, by thread; with a value of the start. */
+/*
+ * The values by thread agree with the workload's own measurement. The conditions use a value of the
+ * start.
+ */
 static void test_calls(void **state)
 {
 	struct findings *f = shared_memory(sizeof(*f));
@@ -166,7 +169,7 @@ static void test_calls(void **state)
 	update(d, rs->rules, rs->n_rules, slots);
 	run(nap_twice, f);
 	s = collect(d, 0);
-	/* the third nap is that long only if the machine stands still */
+	/* the third nap takes so long only if the machine stands still */
 	assert_in_range(s.n, 2, f->value[2] > 100 * MS ? 3 : 2);
 	for (int i = 0; i < 2; i++) {
 		longer += s.v[i].value > 500 * MS;
@@ -192,7 +195,9 @@ enum { STEP_RUNS = 1, STEP_READS, STEP_NAP, STEP_NAPPED, STEP_BACK };
 
 static int wait_pipe[2];
 
-/* It waits without system calls, so that only the nap falls into the other thread's call. */
+/*
+ * The second thread spins while it waits, so that only the nap falls into the other thread's call.
+ */
 static void *inner(void *arg)
 {
 	struct findings *f = arg;
@@ -216,7 +221,7 @@ static void nap_within_read(struct findings *f)
 	close(wait_pipe[1]);
 	if (pthread_create(&t, NULL, inner, f))
 		_exit(1);
-	while (f->step < STEP_RUNS) /* it also returns from clone() */
+	while (f->step < STEP_RUNS) /* it has also returned from clone() */
 		;
 	begin = now_ns();
 	f->step = STEP_READS;
@@ -240,9 +245,7 @@ static bool sleeps(pid_t tid)
 	return strstr(text, ") S");
 }
 
-/*
- * From outside: start the nap when the first thread really waits, and end that wait after the nap.
- */
+/* From outside: start the nap when the first thread really waits. End that wait after the nap. */
 static void lead(struct findings *f)
 {
 	close(wait_pipe[0]);
@@ -301,7 +304,7 @@ static void test_nested(void **state)
 	check_within("", false);
 }
 
-/* Pointers and what they point to, on both sides of a switch. */
+/* Keys that are pointers, or what pointers lead to, on both sides of a switch. */
 static void test_keys(void **state)
 {
 	struct findings *f = shared_memory(sizeof(*f));
@@ -323,7 +326,7 @@ static void test_keys(void **state)
 	update(d, rs->rules, rs->n_rules, slots);
 	run(nap_twice, f);
 	/*
-	 * every ending task leaves a begin: with many of them one of ours may find no room, which
+	 * every ending task leaves a begin; if there are many, one of ours may find no room, which
 	 * is counted
 	 */
 	if (!missing(d)) {

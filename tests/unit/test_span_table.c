@@ -14,7 +14,7 @@
 
 #define STARTS (4 * FRBPF_MAX_IN_FLIGHT)
 
-/* Each has another key; the end never happens. */
+/* Begin many spans, each with another key. None of them ends. */
 static void begin_many(struct findings *f)
 {
 	for (long i = 0; i < STARTS; i++)
@@ -106,7 +106,7 @@ static uint32_t used(const struct span_bpf *skel)
 	return count_active(skel, &deepest);
 }
 
-/* Their keys are arguments of a hit: @first and those after it. */
+/* Make hits whose argument, the key of the span, is @first and the numbers after it. */
 static void hit_each(const struct bpf_program *prog, uint64_t first, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -205,7 +205,7 @@ static void test_all_in_flight(void **state)
 	check_all_in_flight(true);
 }
 
-/* Each key by two threads, as nearly at the same time as possible. */
+/* So many keys, each by two threads, as nearly at the same time as possible. */
 #define RACES 10000
 
 struct race {
@@ -282,7 +282,7 @@ static void test_begun_again(void **state)
 	munmap(f, sizeof(*f));
 }
 
-/* The same when it ends: nothing is measured, and its entry is free. */
+/* A span that is too old when it ends is not measured, and its entry is free. */
 static void test_too_late(void **state)
 {
 	struct findings *f = shared_memory(sizeof(*f));
@@ -298,7 +298,7 @@ static void test_too_late(void **state)
 		attach_start(skel);
 		run(call_much, f);
 		assert_in_range(fired(skel), young ? 1000 : 0, young ? UINT64_MAX : 0);
-		assert_in_range(used(skel), 0, 1000); /* within a call at this moment */
+		assert_in_range(used(skel), 0, 1000); /* of calls that last at this moment */
 		span_bpf__destroy(skel);
 	}
 	munmap(f, sizeof(*f));

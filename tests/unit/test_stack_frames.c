@@ -159,7 +159,7 @@ static void test_kernel_names(void **state)
 	assert_int_equal(s->raw.kernel[0], 0xffffffff00000000);
 	assert_int_equal(s->kernel[0].address, 0xffffffff00000000);
 	assert_null(s->kernel[0].module);
-	/* once */
+	/* the frame is dropped only once */
 	assert_int_equal(stack_frames__name_kernel(inc, &slice), 0);
 	assert_int_equal(s->raw.n_kernel, 1);
 	buf__free(&slice.records);
@@ -229,13 +229,13 @@ static void test_last_switch(void **state)
 	assert_int_equal(raw->n_user, 2);
 	assert_int_equal(raw->user[0], 0x6000);
 	assert_true(inc->stacks[0].user_of_switch);
-	/* an existing part stays */
+	/* a stack that is there stays */
 	raw->user[0] = 1;
 	switch_stacks__take(&s, &pages, inc);
 	assert_int_equal(raw->user[0], 1);
 	switch_stacks__free(&s);
 
-	/* a subject that ran has its own */
+	/* a subject that ran has a stack of its own */
 	raw->n_user = 0;
 	inc->triggers[0].t.current = inc->triggers[0].t.subject;
 	assert_int_equal(switch_stacks__init(&s, inc, &session), 0);

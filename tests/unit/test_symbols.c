@@ -143,7 +143,7 @@ static void test_text_chunks(void **state)
 	close(fd);
 }
 
-/* perf chooses the same one. */
+/* Of several names of one address, perf chooses the same one. */
 static void test_aliases(void **state)
 {
 	struct symbol_table t = { 0 };
@@ -397,7 +397,7 @@ static void test_no_map(void **state)
 	assert_int_equal(l.offset, 8);
 }
 
-/* Announced before, so with limited tables: the same names. */
+/* Addresses that were announced before need only limited tables, and get the same names. */
 static void test_expected(void **state)
 {
 	struct self *s = *state;

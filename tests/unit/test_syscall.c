@@ -84,8 +84,7 @@ static void test_syscall(void **state)
 static void make_compat_calls(struct findings *f, long n)
 {
 	/*
-	 * a kernel without them ends the child: not by the handler of cmocka, which would go on
-	 * testing
+	 * a kernel without them ends the child; cmocka's handler would go on testing in the child
 	 */
 	signal(SIGSEGV, SIG_DFL);
 	for (long i = 0; i < n; i++) {
@@ -183,7 +182,7 @@ static void test_failing_calls(void **state)
 			fail_msg("%s: %llu", cases[i].when, state_of(d, slots[i]).matched);
 	}
 	collect(d, 100);
-	/* alone, below any threshold */
+	/* without other rules there is no threshold */
 	update(d, rules, 1, slots);
 	assert_int_equal(await(spawn(fail_to_open, f, 0)), 0);
 	assert_int_equal(state_of(d, slots[0]).matched, 6);
@@ -312,7 +311,8 @@ static void test_restarted_calls(void **state)
 	assert_int_equal(state_of(d, slots[0]).matched, 1);
 	assert_true(state_of(d, slots[0]).max_value >= 999 * MS);
 	/*
-	 * one read of a second; the second ended with EINTR, and the third does not begin with it
+	 * one read took a second; the next one ended with EINTR, and the third does not begin with
+	 * it
 	 */
 	assert_int_equal(state_of(d, slots[1]).matched, 1);
 	assert_true(state_of(d, slots[1]).max_value >= 999 * MS);
@@ -326,7 +326,7 @@ static void test_restarted_calls(void **state)
 
 enum { POLLS = 20 };
 
-/* Polls ended by a signal each, one after another at the same address. */
+/* Polls from one place in the program, each ended by a signal. */
 static void poll_interrupted(struct findings *f, long arg)
 {
 	struct sigaction handler = { .sa_handler = on_signal, .sa_flags = SA_RESTART };

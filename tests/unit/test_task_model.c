@@ -190,7 +190,7 @@ static void test_threads_and_exit(void **state)
 	do_exit(m, 10, 13, 9);
 	assert_int_equal(task_model__n_processes(m), 0);
 	do_exit(m, 10, 13, 9);
-	/* they are still sampled, until their last switch */
+	/* tasks that have exited are still sampled, until their last switch */
 	check(m, 10, "main/10 worker/11 main/12 worker/13 ");
 	do_comm(m, 0, 20, 20, "x", 8 + EXITED_KEEP);
 	check(m, 10, "worker/11 worker/13 ");
@@ -308,7 +308,7 @@ static void test_symbols(void **state)
 	task_model__free(copy);
 }
 
-/* A map of data stays one, and replaces the code that was mapped there before. */
+/* A map of data stays a map of data, and replaces the code that was mapped there before. */
 static void test_data_map(void **state)
 {
 	const struct record_trailer t = { .time = 1 };

@@ -136,7 +136,7 @@ static void test_random(void **state)
 	}
 }
 
-/* It continues after a sort. */
+/* Adding continues after a sort. */
 static void test_add_after_sort(void **state)
 {
 	struct timeline t = { 0 };

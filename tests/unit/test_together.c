@@ -12,7 +12,7 @@
 #define B 11
 #define C 12
 
-/* Make calls under the subject's name, or another. */
+/* A rule on calls under the subject's name with @suffix. */
 static struct rule_conf call_rule(uint64_t id, const char *suffix)
 {
 	struct rule_conf r = syscall_rule(id, RARE_CALL, 0);
@@ -25,7 +25,7 @@ static struct rule_conf call_rule(uint64_t id, const char *suffix)
 	return r;
 }
 
-/* Rules A and B, and one about both, in this order if it has one. */
+/* A rule about rules A and B, in this order if it has an order. */
 static struct rule_conf rule_about(const char *when)
 {
 	struct rule_conf r = rule_of(C, when, NULL);
@@ -62,7 +62,7 @@ static struct calls calls_open(const char *when)
 	return c;
 }
 
-/* How often the rule about both fires when this one calls; the last trigger goes to *@ret. */
+/* How often the rule about both fires when @who calls. The last trigger goes to *@ret. */
 static int call(struct calls *c, long who, struct frbpf_trigger *ret)
 {
 	struct sink s;
@@ -218,7 +218,7 @@ static int inject_at(struct bench *b, uint64_t time, uint32_t cpu)
 	return fire(b, &e);
 }
 
-/* `within` includes its last nanosecond, and "then" no equal time. */
+/* `within` includes its last nanosecond. `then` excludes equal times. */
 static void check_moments(const char *when, int at_once)
 {
 	struct rule_conf rules[] = { rule_about(when), key_rule(A, "cpu == 1"),

@@ -86,7 +86,7 @@ static void fall_on_purpose(long arg)
 	*(volatile int *)(nowhere + arg) = 1;
 }
 
-/* A signal that ends its target, and one with a handler: compares a pointer to a function. */
+/* A signal ends its target, another has a handler. The rules compare a pointer to a function. */
 static void test_handler(void **state)
 {
 	struct frbpf_trigger t = { 0 };
@@ -134,7 +134,7 @@ static void send_signals(long pid)
 		syscall(SYS_tgkill, pid, pid, SIGUSR2);
 }
 
-/* The subject is the target, whoever sends; numbers are signed as in C. */
+/* The subject is the target, whoever sends the signal. Numbers are signed as in C. */
 static void test_signal_target(void **state)
 {
 	struct frbpf_trigger t = { 0 };
@@ -275,7 +275,7 @@ static void test_kinds_of_values(void **state)
 	ruleset__free(rs);
 }
 
-/* A separate port, with a large number. */
+/* Use a port of its own, with a large number. */
 static void listen_and_close(long n)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET };
@@ -390,7 +390,7 @@ static uint32_t last_program(void)
 	return id;
 }
 
-/* The largest: the maximum of rules, comparisons and values. */
+/* The largest program: the maximum of rules, comparisons and values. */
 static void test_verified_instructions(void **state)
 {
 	struct ruleset *rs;

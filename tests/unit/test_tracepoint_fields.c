@@ -125,7 +125,7 @@ static void test_format(void **state)
 	assert_int_equal(event_format__parse("nothing", 7, &f), -EINVAL);
 }
 
-/* The format has constants that its header does not export by name only. */
+/* A format may name constants without their values, which kernel BTF has. */
 static void test_names_of_the_kernel(void **state)
 {
 	static const char text[] =

@@ -40,7 +40,7 @@ static void percents_rise(void **state)
 		assert_true(tune_ladder__percent(i) > tune_ladder__percent(i - 1));
 }
 
-/* Its tail is not drawn on: what nothing exceeded is all that can be told. */
+/* The tail is not extrapolated. At best, the answer is a threshold that nothing exceeded. */
 static void a_share_is_bounded(void **state)
 {
 	struct tune_step steps[TUNE_STEPS] = { { 0 } };
@@ -58,7 +58,10 @@ static void a_share_is_bounded(void **state)
 	assert_int_equal(ns, 0);
 }
 
-/* A day was measured: the lowest step with few enough incidents, whatever the number of values. */
+/*
+ * A day was measured. The answer is the lowest step with few enough incidents, whatever the number
+ * of values.
+ */
 static void a_day_is_measured(void **state)
 {
 	struct tune_step steps[TUNE_STEPS];
@@ -77,7 +80,8 @@ static void a_day_is_measured(void **state)
 }
 
 /*
- * A tenth of a day: 20 a day are measured, 5 and 1 are not. With a steep tail that is close enough.
+ * A tenth of a day was measured: enough for 20 a day, but not for 5 or 1. A steep tail is
+ * extrapolated closely enough.
  */
 static void the_tail_is_extrapolated(void **state)
 {

@@ -109,7 +109,7 @@ static void each_source_is_measured_or_refused(void **state)
 	}
 }
 
-/* Its subject is the task at the start, not that at the end. */
+/* The subject of a pending span is the task at its start, not the task at its end. */
 static void a_pending_span_with_a_condition_is_refused(void **state)
 {
 	struct when when;

@@ -23,7 +23,7 @@
 #define STACK  (64 << 10)
 
 struct caught {
-	uint64_t regs[33]; /* perf's numbers */
+	uint64_t regs[33]; /* by perf's numbers */
 	uint64_t mask;
 	char stack[STACK];
 	uint64_t stack_size;

@@ -76,14 +76,14 @@ static void test_usdt_texts(void **state)
 	s = collect(d, 20000);
 	assert_int_equal(s.n, 1);
 	assert_int_equal(s.v[0].rule_id, 1);
-	assert_int_equal(s.v[0].text_is, 3); /* 2 + the argument */
+	assert_int_equal(s.v[0].text_is, 3); /* 2 + the number of the argument */
 	assert_string_equal(s.v[0].text, "api.example.com");
 	assert_int_equal(matched(d, slots[0]), 1);
 	assert_int_equal(matched(d, slots[1]), 1);
 	assert_int_equal(matched(d, slots[2]), 0);
 	detectors__stats(d, &stats);
 	assert_int_equal(stats.texts_unread, 1);
-	/* after a reload, the other way round: the second rule fires, by its own string */
+	/* after a reload with exchanged roles, the second rule fires, by its own string */
 	rules[0].quiet = true;
 	rules[1].quiet = false;
 	update(d, (struct rule_conf[]){ rules[1], rules[0] }, 2, slots);

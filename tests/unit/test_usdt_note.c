@@ -25,7 +25,7 @@ static void check_arg(const struct frbpf_usdt_arg *a, enum frbpf_sdt_kind kind, 
 	assert_int_equal(a->is_signed, is_signed);
 }
 
-/* One operand: kind, position of the register, constant or offset, dropped bits, sign. */
+/* Each has one operand: kind, position of the register, constant or offset, dropped bits, sign. */
 static void test_operands(void **state)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Probes in user space on the running kernel: functions of this program, reached by children, as
- * this process is never a subject. Those of static probes alone are in test_usdt.c. Skips without
+ * this process is never a subject. Tests of static probes alone are in test_usdt.c. Skips without
  * root, BTF or uprobes.
  * with: others
  */
@@ -88,15 +88,15 @@ static void run_jumps(struct findings *f, long n)
 		left--;
 	if (left > 0)
 		watched_deep(left % 7, -1);
-	sleep_ms(60); /* the value if one of them were taken for the next */
+	sleep_ms(60); /* the least value if a left call were taken for the next one */
 	f->begin = now_ns();
 	watched_deep(0, 30);
 	f->end = now_ns();
 }
 
 /*
- * Two stacks and two threads. The first call begins here and ends in the other thread, where it
- * began once before. The second begins above it on the stack and ends below it, in time.
+ * Two stacks and two threads. Calls on the two stacks overlap in time. On the first stack, one call
+ * begins here and ends in the other thread; another call does the reverse.
  */
 struct fibers {
 	ucontext_t way_back, fiber[2];
@@ -144,7 +144,7 @@ static void in_another_thread(void)
 		_exit(1);
 }
 
-/* The upper stack belongs to the second one. */
+/* The upper stack belongs to the second fiber. */
 static void run_fibers(struct findings *f, long unused)
 {
 	fibers.stacks = malloc(2 * FIBER_STACK);
@@ -244,7 +244,7 @@ static void test_latency(void **state)
 	rules[2].quiet = rules[3].quiet = true;
 	d = open_detectors();
 	update(d, rules, 4, slots);
-	await_success(spawn(run_slow, f, 0)); /* below */
+	await_success(spawn(run_slow, f, 0)); /* below the threshold */
 	await_success(spawn(run_slow, f, 40));
 	s = collect(d, 2000);
 	assert_int_equal(s.n, 1);
@@ -307,7 +307,7 @@ static void test_stack_switch(void **state)
 	await_success(spawn(run_fibers, f, 0));
 	s = collect(d, 2000);
 	assert_int_equal(matched(d, slots[0]), 4);
-	assert_true(s.n >= 2); /* on a busy machine the others may be as slow */
+	assert_true(s.n >= 2); /* on a busy machine the other calls may be as slow */
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(s.v[i].args[0][0], i);
 		assert_int_equal(s.v[i].ret, 10 * i);
@@ -414,7 +414,7 @@ static void test_update(void **state)
 	assert_int_equal(matched(d, slots[0]), 15);
 	update(d, rules + 1, 1, slots + 1);
 	await_success(spawn(run_six, NULL, 5));
-	update(d, rules, 1, slots); /* a clean slot */
+	update(d, rules, 1, slots); /* its slot is cleared */
 	await_success(spawn(run_six, NULL, 5));
 	assert_int_equal(matched(d, slots[0]), 5);
 	detectors__free(d);
@@ -563,8 +563,8 @@ static void test_verified_instructions(void **state)
 }
 
 /*
- * Rules whose conditions use only arguments: own tasks, the cooldown, and hits before the n-th
- * match. The trigger has all arguments.
+ * Conditions use only arguments. Hits are suppressed if they are our own, in the cooldown, or
+ * before the n-th match. The trigger has all arguments.
  */
 static void test_suppressed(void **state)
 {
@@ -603,7 +603,7 @@ static void test_suppressed(void **state)
 	assert_int_equal(s.v[0].args[5][0], 6); /* which no rule uses */
 	assert_int_equal(s.v[1].rule_id, 3);
 	assert_int_equal((long)s.v[1].args[0][0], -3);
-	assert_int_equal(s.v[1].args[1][0], 0x10000000003); /* likewise */
+	assert_int_equal(s.v[1].args[1][0], 0x10000000003); /* nor this one */
 	assert_int_equal(s.v[1].args[2][0], 200);
 	assert_int_equal((long)s.v[1].args[3][0], -9);
 	detectors__free(d);

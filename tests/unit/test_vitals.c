@@ -130,11 +130,11 @@ static void errors_of_disks(void **state)
 	put_disk("sdb", "0x2\n");
 	put_disk("vda", NULL);
 	put_disk("sdc", "text\n");
-	assert_int_equal(disk_errors__count(d, 0, 2 * s), 0); /* it was not looked for yet */
+	assert_int_equal(disk_errors__count(d, 0, 2 * s), 0); /* no disk was looked for yet */
 	assert_int_equal(disk_errors__count(d, 4, 3 * s), 33);
 	put_disk("sda", "0x20\n");
 	assert_int_equal(disk_errors__count(d, 4, 4 * s), 34);
-	/* once a minute, whatever the number */
+	/* disks are looked for once a minute, even if their number stays the same */
 	put_disk("sdd", "0x100\n");
 	assert_int_equal(disk_errors__count(d, 4, 62 * s), 34);
 	assert_int_equal(disk_errors__count(d, 4, 63 * s), 290);
@@ -153,7 +153,7 @@ static void of_this_machine(void **state)
 	json_t *o = NULL;
 
 	assert_int_equal(vitals__start(&err, &v), 0);
-	while (!o) /* the first sample is from the thread */
+	while (!o) /* the thread takes the first sample */
 		o = vitals__get(v, now_ns());
 	assert_true(number_at(o, "length_ns", 0) > 0);
 	assert_non_null(json_object_get(o, "running")); /* we are */

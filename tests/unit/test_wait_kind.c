@@ -68,7 +68,10 @@ static void lock_kind_wins_over_purpose(void **state)
 			 WAIT_MMAP_LOCK);
 }
 
-/* Other locks are taken below the functions that take those of inodes and of address spaces. */
+/*
+ * Functions that take locks of inodes or of address spaces also call functions that take other
+ * locks.
+ */
 static void a_lock_is_named_by_what_takes_it(void **state)
 {
 	assert_int_equal(KIND("__schedule", "__mutex_lock.constprop.0", "pipe_write", "vfs_write",
@@ -103,7 +106,7 @@ static void a_lock_is_named_by_what_takes_it(void **state)
 			 WAIT_KERNEL_LOCK);
 }
 
-/* Those of inodes and of address spaces are rwsems. */
+/* The locks of inodes and of address spaces are rwsems. */
 static void an_event_tells_the_lock(void **state)
 {
 	assert_int_equal(wait_kind__with_lock(WAIT_INODE_LOCK, LOCK_RWSEM_READERS),
@@ -116,14 +119,14 @@ static void an_event_tells_the_lock(void **state)
 	assert_int_equal(wait_kind__with_lock(WAIT_PIPE, LOCK_MUTEX), WAIT_PIPE);
 }
 
-/* offcpu-time has no functions of the scheduler and of locks. */
+/* Stacks of offcpu-time lack the functions of the scheduler and of locks. */
 static void stacks_without_the_scheduler(void **state)
 {
 	assert_int_equal(KIND("pipe_write", "vfs_write", "ksys_write"), WAIT_PIPE);
 	assert_int_equal(KIND_IF(true, "pipe_write", "vfs_write", "ksys_write"), WAIT_KERNEL_LOCK);
 	assert_int_equal(KIND_IF(true, "vm_mmap_pgoff", "do_syscall_64"), WAIT_MMAP_LOCK);
 	assert_int_equal(KIND_IF(true, "ext4_buffered_write_iter", "vfs_write"), WAIT_INODE_LOCK);
-	/* the stack of a switch has the lock, if it waits for one */
+	/* the stack of a switch has the lock, if the task waits for one */
 	assert_int_equal(KIND_IF(true, "__schedule", "pipe_write", "vfs_write", "ksys_write"),
 			 WAIT_PIPE);
 	assert_int_equal(KIND("task_work_run", "exit_to_user_mode_loop"), WAIT_TASK_WORK);
@@ -202,7 +205,7 @@ static void local_packet_is_delivered_by_its_sender(void **state)
 				 "net_rx_action", "handle_softirqs", "do_softirq",
 				 "__local_bh_enable_ip", "tcp_recvmsg", "__x64_sys_recvfrom"),
 			 WAKE_NET);
-	/* what such a packet sends itself is not sent by the task */
+	/* what the kernel sends in answer to such a packet is not sent by the task */
 	assert_int_equal(CONTEXT(true, false, "sock_def_write_space", "sock_wfree",
 				 "__dev_queue_xmit", "__tcp_transmit_skb", "tcp_v4_rcv",
 				 "process_backlog", "net_rx_action", "handle_softirqs",

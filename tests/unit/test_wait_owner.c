@@ -103,7 +103,7 @@ static void *wait_for_word(void *arg)
 	return NULL;
 }
 
-/* A word with another meaning, followed by the number of a task of another process. */
+/* A futex word with another meaning, followed by the number of a task of another process. */
 static void no_owner_is_guessed(void **state)
 {
 	struct waiter w = { .tid = 0 };

@@ -55,7 +55,10 @@ static void hog_cpu(struct findings *f, long cpu)
 		;
 }
 
-/* Make a task wait 30 ms for @cpu; the task is older than the rule or not. 0, or REFUSED. */
+/*
+ * Make a task wait 30 ms for @cpu. @load_first: the rule is older than the task. Returns 0, or
+ * REFUSED.
+ */
 static int wait_behind_hog(struct detectors *d, const struct rule_conf *r, uint32_t *slot,
 			   struct findings *f, int cpu, bool load_first)
 {
@@ -176,7 +179,7 @@ static void test_blocked(void **state)
 	munmap(f, sizeof(*f));
 }
 
-/* Idle kernel threads would always match. */
+/* Idle kernel threads are not blocked: they would always match. */
 static void test_blocked_is_not_idle(void **state)
 {
 	struct rule_conf r = rule_when(601, "blocked > 100ms", NULL);

@@ -94,7 +94,7 @@ static void test_worker_in_a_chain(void **state)
 	why__free(w);
 }
 
-/* SUBJECT waits twice; the first wait has a sample of offcpu-time with a stack. */
+/* SUBJECT waits twice. The first wait has a sample of offcpu-time, with a stack if @has_stack. */
 static struct why *waits_off_cpu(uint64_t ms, uint64_t ns, bool has_stack)
 {
 	struct why *w = story_begin();
@@ -153,7 +153,8 @@ static void test_stack_of_a_wait(void **state)
 }
 
 /*
- * A wait that began before the recording: its only event, or the event with its end, is the sample.
+ * A wait began before the recording. Its only event is the sample, or the sample comes with its
+ * end.
  */
 static void test_wait_from_before(void **state)
 {
@@ -189,7 +190,7 @@ static void answers(const struct why *w, const struct why_screen *screen, const 
 	why_verdict__free(&v);
 }
 
-/* All of the tree has points in time, and all functions with their shares. */
+/* The verbose tree has all points in time, and all functions with their shares. */
 static void test_verbose_tree(void **state)
 {
 	const struct why_screen screen = { WHY_LINES, 0 };
@@ -270,7 +271,7 @@ static void test_gap_in_a_wait(void **state)
 	why__free(w);
 }
 
-/* A task that has ended waits for nothing. The rank of one that no event names is not known. */
+/* A task that has ended waits for nothing. The rank of a task that no event names is not known. */
 static void test_ended_and_unnamed(void **state)
 {
 	struct why *w = story_begin();

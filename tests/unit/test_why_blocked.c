@@ -89,7 +89,7 @@ static void test_sleep_after_a_spin(void **state)
 	}
 }
 
-/* Below a write, a mutex is not the lock of an inode. */
+/* In a write, a mutex is not the lock of an inode. */
 static void test_lock_of_an_event(void **state)
 {
 	static const struct {
@@ -118,7 +118,7 @@ static void test_lock_of_an_event(void **state)
 	}
 }
 
-/* SUBJECT waits from 10 to 30 ms, until a timer ends that. */
+/* SUBJECT waits from 10 to 30 ms, until a timer ends the wait. */
 static struct why *story_of_timer(enum wait_kind kind)
 {
 	struct why *w = story_begin();
@@ -205,7 +205,7 @@ static struct why *story_of_stop(uint32_t state, bool sent, bool over)
 	return w;
 }
 
-/* Only the sender of the signal is the culprit, not who continued the task. */
+/* The culprit is the sender of the signal, not the task that continued SUBJECT. */
 static void test_stopped(void **state)
 {
 	static const struct {
@@ -264,7 +264,10 @@ static void test_other_signals(void **state)
 	}
 }
 
-/* What the tracer did meanwhile explains the stop, unless its stack shows that a signal did it. */
+/*
+ * What the tracer did meanwhile explains the stop, unless SUBJECT's stack shows that a signal did
+ * it.
+ */
 static void test_traced(void **state)
 {
 	struct why_verdict v = { 0 };
@@ -285,7 +288,7 @@ static void test_traced(void **state)
 	why__free(w);
 }
 
-/* Who took the lock of a file may have left it to a child. */
+/* The task that took a file lock may have left it to a child. */
 static void test_owner_of_flock(void **state)
 {
 	for (int ended = 0; ended < 2; ended++) {
@@ -308,7 +311,7 @@ static void test_owner_of_flock(void **state)
 	}
 }
 
-/* The owner is known from when the wait began. The wait is not over, or OTHER ends it. */
+/* The owner is known from the begin of the wait. The wait is not over, or OTHER ends it. */
 static void test_owner_from_before(void **state)
 {
 	static const struct {

@@ -15,7 +15,7 @@ static void request(struct why *w, uint64_t ms, enum sched_kind kind, uint32_t t
 	e->prio = kind == SCHED_RQ_COMPLETE ? 8 : 0;
 }
 
-/* A request ends, and with it the wait of SUBJECT, which ends the recording. */
+/* A request ends. With it end the wait of SUBJECT and the recording. */
 static void request_wakes(struct why *w, uint64_t ms, uint64_t sector)
 {
 	struct sched_event *e;
@@ -51,7 +51,7 @@ static void test_requests_not_recorded(void **state)
 	why__free(w);
 }
 
-/* A request whose end is not among the events was not surely one of the task. */
+/* If the end of a request is not among the events, the request may not have been the task's. */
 static void test_request_end_lost(void **state)
 {
 	struct why *w = story_begin();
@@ -112,7 +112,7 @@ static void test_name_of_disk(void **state)
 	why__free(w);
 }
 
-/* A request that the device refuses at first stays that of its sender. */
+/* A request that the device refuses at first still belongs to its sender. */
 static void test_requeued_requests(void **state)
 {
 	const char *const of_other = "15ms device 8:0 worked for ?/3";
@@ -125,7 +125,7 @@ static void test_requeued_requests(void **state)
 	request(w, 12, SCHED_RQ_ISSUE, HOG, 16);
 	check_requeued(w, of_other);
 
-	w = waits_for_device(SCHED_RQ_INSERT); /* and inserts it before */
+	w = waits_for_device(SCHED_RQ_INSERT); /* or inserts it first */
 	request(w, 11, SCHED_RQ_REQUEUE, OTHER, 16);
 	request(w, 12, SCHED_RQ_INSERT, HOG, 16);
 	request(w, 12, SCHED_RQ_ISSUE, HOG, 16);
@@ -163,7 +163,7 @@ static void test_requeued_request_of_its_own(void **state)
 	why__free(w);
 }
 
-/* What was issued later did not delay the request, even if the device completes it earlier. */
+/* A request that was issued later caused no delay, even if the device completes it earlier. */
 static void check_issued_later(struct why *w, uint64_t to, const char *own)
 {
 	request_wakes(w, to, 8);
@@ -200,7 +200,7 @@ static void test_issued_later(void **state)
 	why__free(w);
 }
 
-/* HOG sends requests that a cgroup's limit kept until @ms. */
+/* A cgroup's limit keeps back requests until @ms. Then HOG sends them. */
 static void limit_ends(struct why *w, uint64_t ms)
 {
 	switches(w, 11, 1, HOG, 0, true);
@@ -208,7 +208,7 @@ static void limit_ends(struct why *w, uint64_t ms)
 	switches(w, ms, 1, 0, HOG, false);
 }
 
-/* The limit of another cgroup is not that of SUBJECT. */
+/* The limit of another cgroup does not delay SUBJECT. */
 static void test_limit_of_another(void **state)
 {
 	struct why *w = waits_for_device(SCHED_RQ_ISSUE);
@@ -220,7 +220,7 @@ static void test_limit_of_another(void **state)
 	assert_null(why__root(w)->child->child->next);
 	why__free(w);
 
-	w = waits_for_device(SCHED_RQ_INSERT); /* SUBJECT's is in the queue before */
+	w = waits_for_device(SCHED_RQ_INSERT); /* SUBJECT's request is already queued */
 	limit_ends(w, 40);
 	request(w, 40, SCHED_RQ_ISSUE, HOG, 24);
 	request(w, 42, SCHED_RQ_ISSUE, 0, 8);
@@ -271,7 +271,7 @@ static void test_own_issue_not_seen(void **state)
 	why__free(w);
 }
 
-/* How long the answer is unknown if no more than @most events are looked at in each round, ms */
+/* How long, in ms, the answer is unknown if each round looks at no more than @most events. */
 static uint64_t limited(struct why *w, uint32_t most, uint64_t to)
 {
 	uint64_t ns = 0;
@@ -323,7 +323,10 @@ static void check_stack_answer(uint32_t most, const char *want)
 	why__free(w);
 }
 
-/* Each round may look at as many events. If the first ends early, not all stacks were read. */
+/*
+ * Each round may look at the same number of events. If the first ends early, not all stacks were
+ * read.
+ */
 static void test_too_many_events_for_stacks(void **state)
 {
 	check_stack_answer(100, "27ms its request waited before device 8:0: the limit of a cgroup "
@@ -333,7 +336,7 @@ static void test_too_many_events_for_stacks(void **state)
 		    "with -i FILE --tid TID --from --to");
 }
 
-/* Who stopped SUBJECT is then unknown, and not the one who continued it. */
+/* After too many events it is unknown who stopped SUBJECT. It is not the task that continued it. */
 static void test_too_many_events_for_signal(void **state)
 {
 	struct why *w = story_begin();
@@ -392,8 +395,8 @@ static void test_served_on_behalf(void **state)
 }
 
 /*
- * A flush ends, and with it what needed it: an fsync, several, or a write with a flush, which ends
- * at the sector after it.
+ * A flush ends, and with it whatever needed it: one fsync, several, or a write with a flush. That
+ * write ends at the sector after its data.
  */
 static void test_flush(void **state)
 {
@@ -421,7 +424,7 @@ static void test_flush(void **state)
 	}
 }
 
-/* A request at this sector was inserted before, and merged. HOG sent the own one. */
+/* A request at this sector was inserted before, and merged. HOG sent SUBJECT's own request. */
 static void test_merged_request(void **state)
 {
 	struct why *w = story_begin();
@@ -439,14 +442,14 @@ static void test_merged_request(void **state)
 	why__free(w);
 }
 
-/* Of the second of two waits no issue was recorded: its times are not those of the first. */
+/* No issue was recorded for the second of two waits. It does not get the times of the first. */
 static void test_times_of_the_last(void **state)
 {
 	struct why *w = story_begin();
 
 	request(w, 10, SCHED_RQ_ISSUE, SUBJECT, 8);
 	switches(w, 10, 0, SUBJECT, 0, true);
-	request_wakes(w, 30, 8); /* it leaves at 40 */
+	request_wakes(w, 30, 8); /* SUBJECT leaves its CPU at 40 ms */
 	request_wakes(w, 60, 24);
 	asked(w, (struct why_question){ 0 }, 10, 60);
 	assert_int_equal(w->root->child->times, 2);
@@ -494,7 +497,7 @@ static void test_two_at_a_sector(void **state)
 	why__free(w);
 }
 
-/* The requests that ended the waits were for two devices. */
+/* Requests to two devices ended the waits. */
 static void test_several_devices(void **state)
 {
 	struct why *w = story_begin();

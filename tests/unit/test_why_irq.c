@@ -3,7 +3,7 @@
 #include "analyse/why/why_text.h"
 #include "why_story.h"
 
-/* The note of an answer in JSON, or NULL; and the text has the same, with -v only. */
+/* Check whether the answer has the note: in JSON, and in the text with -v only. */
 static void has_note(struct why *w, bool want)
 {
 	const struct why_screen screen = { WHY_LINES, 0 };
@@ -54,7 +54,7 @@ static void test_interrupts_not_recorded(void **state)
 	has_note(w, false);
 }
 
-/* SUBJECT waits for CPU 1 for 20 ms; NET_RX and IRQ 24 interrupt what is there. */
+/* SUBJECT waits for CPU 1 for 20 ms. NET_RX and IRQ 24 interrupt the task that runs there. */
 static struct why *waits_while_interrupted(uint32_t on_cpu)
 {
 	struct why *w = story_begin();
@@ -71,7 +71,10 @@ static struct why *waits_while_interrupted(uint32_t on_cpu)
 	return w;
 }
 
-/* Interrupts that keep a task off its CPU count neither as the task there, nor as idle time. */
+/*
+ * Interrupts that keep a task off its CPU count neither as time of the task there, nor as idle
+ * time.
+ */
 static void test_interrupted_queue(void **state)
 {
 	const char *const softirq =
@@ -105,7 +108,7 @@ static void test_interrupted_queue(void **state)
 	why__free(w);
 }
 
-/* The event has this handler. */
+/* Set the handler of the event. */
 static void handled_by(struct why *w, struct sched_event *e, const char *name)
 {
 	struct sched_events *events = &w->events;
@@ -162,7 +165,7 @@ static void test_handlers_of_irqs(void **state)
 	has_handler_in_json(w, 3, NULL);
 	why__free(w);
 
-	w = waits_while_interrupted(0); /* of frbpf:interrupt, and in the verdict */
+	w = waits_while_interrupted(0); /* with frbpf:interrupt, and in the verdict */
 	w->events.n = 2;
 	for (int i = 0; i < 2; i++) {
 		struct sched_event *e = happens(w, 29, SCHED_INTERRUPT, 1, 0, 0);

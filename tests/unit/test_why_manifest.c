@@ -25,7 +25,7 @@ static void test_limits_in_a_manifest(void **state)
 	assert_string_equal(q.limits[WHY_LIMIT_CPU].path, "");
 }
 
-/* SUBJECT, a thread, is reclaiming for most of the time: what the question knows is said. */
+/* SUBJECT, a thread, reclaims for most of the time. The verdict says what the question knows. */
 static void verdict_is(struct why_question q, const char *want, const char *who)
 {
 	struct why *w = story_of_reclaim(SCHED_CGROUP_RECLAIM);
@@ -113,7 +113,7 @@ static void check_rank(struct why_question q, int nice, const char *want)
 	why__free(w);
 }
 
-/* Nice values are no reason between cgroups: there a low weight is one. */
+/* Between cgroups, nice values explain nothing: a low weight does. */
 static void test_nice(void **state)
 {
 	const struct why_question none = { 0 }, low = { .weight = 20 }, normal = { .weight = 100 };
@@ -182,7 +182,7 @@ static void check_peer_answer(struct why_question q, const char *want)
 	why__free(w);
 }
 
-/* The peer is known if the wait is in the call that fired. */
+/* The peer is known if the wait is within the call that fired the rule. */
 static void test_peer(void **state)
 {
 	static const char peer[] = "{\"peer\": \"10.0.0.1\", \"port\": 80}";
@@ -203,7 +203,7 @@ static void test_peer(void **state)
 	check_peer_answer(question_of_call("{\"peer\": \"10.0.0.1\", \"port\": 0}", 20, 0),
 			  unknown);
 	check_peer_answer(question_of_call("{}", 20, 0), unknown);
-	check_peer_answer(question_of_call(peer, 5, 0), unknown); /* it began before the call */
+	check_peer_answer(question_of_call(peer, 5, 0), unknown); /* the wait began before */
 	check_peer_answer(question_of_call(peer, 0, 0), unknown);
 	check_peer_answer(question_of_call(peer, 20, 100), unknown);
 }

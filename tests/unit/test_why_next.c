@@ -114,7 +114,7 @@ static void test_what_to_record(void **state)
 	}
 }
 
-/* A ring that is proposed holds more than the interval, and more than the ring that there was. */
+/* A proposed ring holds more than the interval, and more than the ring of the recording. */
 static void test_ring_to_record(void **state)
 {
 	static const struct {

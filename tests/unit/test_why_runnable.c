@@ -2,7 +2,7 @@
 /* Answers of why about waits for a CPU and CPU quotas. Needs no root. */
 #include "why_story.h"
 
-/* SUBJECT waits for CPU 1, while @idle_cpu idles, and CPU 0 for the last @ms of 20. */
+/* SUBJECT waits 20 ms for CPU 1, while @idle_cpu idles. CPU 0 idles for the last @ms of that. */
 static void check_beside_an_idle_cpu(const char *allowed, uint32_t idle_cpu, uint64_t ms,
 				     const char *want)
 {
@@ -37,7 +37,7 @@ static void test_beside_an_idle_cpu(void **state)
 
 	check_beside_an_idle_cpu("", 0, 0, unknown);
 	check_beside_an_idle_cpu("1-0", 0, 0, unknown);
-	check_beside_an_idle_cpu("1,1024", 0, 0, unknown); /* so many CPUs are not kept */
+	check_beside_an_idle_cpu("1,1024", 0, 0, unknown); /* CPU numbers above 1023 are not kept */
 	snprintf(cut, sizeof(cut), "%0256d", 1);	   /* the recorder keeps no more bytes */
 	check_beside_an_idle_cpu(cut, 0, 0, unknown);
 	check_beside_an_idle_cpu("1", 0, 0, ", while CPU 0 was idle: it may run only on CPU 1");
@@ -85,7 +85,7 @@ static struct why *queued_beside_idle(uint32_t then)
 	return w;
 }
 
-/* The times in which different CPUs were idle are not those of one CPU. */
+/* If different CPUs were idle one after the other, the answer names none of them. */
 static void test_several_idle_cpus(void **state)
 {
 	struct why *w = queued_beside_idle(0);
@@ -125,8 +125,8 @@ static void test_limit_of_events(void **state)
 }
 
 /*
- * SUBJECT is runnable for 20 ms while its CPU idles. At 28 ms a timer expires, with a function of
- * this name.
+ * SUBJECT is runnable for 20 ms while its CPU idles. At 28 ms a timer expires, whose function is
+ * @function.
  */
 static struct why *runnable_beside_idle(const char *function)
 {
@@ -152,8 +152,8 @@ static void check_kept_off(struct why *w, struct why_question q, const char *wan
 }
 
 /*
- * An idle CPU is no proof of a quota, nor that the cgroup has used it up at another time: a refill
- * when the wait ends is.
+ * A refill when the wait ends proves that a quota kept the task off its CPU. An idle CPU is no
+ * proof, and neither is a quota that was used up at another time.
  */
 static void test_kept_off_an_idle_cpu(void **state)
 {
@@ -188,7 +188,7 @@ static void test_kept_off_an_idle_cpu(void **state)
 	for (enum why_quota q = WHY_QUOTA_UNKNOWN; q <= WHY_QUOTA_HIDDEN; q++) {
 		if (q == WHY_QUOTA_NONE)
 			continue;
-		/* without a quota, that a refill comes at the end may be chance */
+		/* without a quota, a refill at the end may be chance */
 		w = runnable_beside_idle("sched_cfs_period_timer");
 		w->events.v[1].time = 30 * MS - 1000;
 		w->events.v[2].time = w->events.v[1].time;
@@ -209,7 +209,7 @@ static void test_kept_off_an_idle_cpu(void **state)
 
 /*
  * SUBJECT leaves its CPU for HOG with a stack of this kind, in a cgroup with a quota. At 28 ms a
- * timer expires, with a function of this name.
+ * timer expires, whose function is @function.
  */
 static void check_stack_of_quota(enum wait_kind kind, const char *function, const char *want)
 {
@@ -228,7 +228,7 @@ static void check_stack_of_quota(enum wait_kind kind, const char *function, cons
 	why__free(w);
 }
 
-/* A stack after deferred work proves nothing without a refill: it may be that of other work. */
+/* A stack in deferred work proves nothing without a refill: it may be that of other work. */
 static void test_stack_of_quota(void **state)
 {
 	const char *const throttled =

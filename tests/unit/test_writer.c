@@ -185,7 +185,7 @@ static void test_create_does_not_replace(void **state)
 	assert_int_equal(perfdata__create(x->dirfd, "x.tmp", x->attrs, 2, &x->err, &second),
 			 -EEXIST);
 	assert_null(second);
-	assert_int_equal(count_files(x), 1); /* the first one's */
+	assert_int_equal(count_files(x), 1); /* the file of the first */
 	perfdata__free(w);
 	assert_int_equal(count_files(x), 0);
 	assert_int_equal(symlinkat("/nowhere", x->dirfd, "x.tmp"), 0);
@@ -249,7 +249,7 @@ static void test_refused_attrs(void **state)
 	memcpy(attrs, x->attrs, sizeof(attrs));
 	attrs[1].format = NULL;
 	assert_int_equal(perfdata__create(x->dirfd, "t", attrs, 2, &x->err, &w), -EINVAL);
-	attrs[1].format = marker__format(MARKER_GAP); /* of another id */
+	attrs[1].format = marker__format(MARKER_GAP); /* the format of another id */
 	assert_int_equal(perfdata__create(x->dirfd, "t", attrs, 2, &x->err, &w), -EINVAL);
 	memcpy(attrs, x->attrs, sizeof(attrs));
 	attrs[0].attr = &a;
@@ -268,7 +268,6 @@ static void test_refused_attrs(void **state)
 	assert_int_equal(count_files(x), 0);
 }
 
-/* A file larger than the buffer, with records that do not divide it evenly. */
 /* The last attr of a file lists only fields at which a reader of any sample finds them. */
 static void test_common_fields(void **state)
 {
@@ -294,10 +293,11 @@ static void test_common_fields(void **state)
 	a.sample_type = b.sample_type = RECORD_SAMPLE_TYPE | PERF_SAMPLE_REGS_INTR;
 	a.sample_regs_intr = 1;
 	last.sample_type = RECORD_SAMPLE_TYPE;
-	file_attr__list_common(&last, v, 2); /* of other sizes */
+	file_attr__list_common(&last, v, 2); /* register sets of other sizes */
 	assert_int_equal(last.sample_type, RECORD_SAMPLE_TYPE);
 }
 
+/* A file larger than the buffer, with records that do not divide it evenly. */
 static void test_many_records(void **state)
 {
 	struct fixture *x = *state;

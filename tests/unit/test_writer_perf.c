@@ -143,7 +143,7 @@ static void test_perf_json(void **state)
 	buf__free(&records);
 }
 
-/* Each a millisecond after the one of the kind before. */
+/* Markers are a millisecond apart, in the order of their kinds. */
 static void add_marker_of_kind(struct buf *b, enum marker_kind kind, uint32_t tid, uint32_t cpu,
 			       const void *raw, uint32_t raw_size)
 {

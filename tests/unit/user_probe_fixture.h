@@ -27,7 +27,7 @@ WATCHED long watched_six(long a, long b, long c, long d, long e, long f);
 WATCHED long watched_six(long a, long b, long c, long d, long e, long f)
 {
 	__asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d));
-	return (unsigned long)a + b + c + d + e + f; /* they may be of any size */
+	return (unsigned long)a + b + c + d + e + f; /* unsigned, because the sum may overflow */
 }
 
 #if defined(__x86_64__)

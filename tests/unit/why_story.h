@@ -72,7 +72,9 @@ static inline void moves(struct why *w, uint64_t ms, uint32_t tid, uint32_t to)
 	happens(w, ms, SCHED_MIGRATE, 0, HOG, tid)->arg = to;
 }
 
-/* What a manifest says about the trigger at 7 ns, whose state is @state; @vitals: of the machine */
+/*
+ * The question of a manifest whose trigger, at 7 ns, has the state @state. @vitals: of the machine.
+ */
 static inline struct why_question question_of(const char *state, const char *vitals)
 {
 	struct why_question q = { .to = 7 };
