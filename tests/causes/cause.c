@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Makes a thread wait for a known reason. Prints one line of JSON: the subject, the culprit, and
- * the time by CLOCK_MONOTONIC. It is compared with the answer of `frbpf why`.
+ * the time by CLOCK_MONOTONIC. Tests compare that with the answer of `frbpf why`.
  *
  * cause [--ms N] NAME
  * cause [--ms N] on-slow-disk PREPARE COMMAND	see slow_disk.h; a request takes N ms
@@ -23,7 +23,7 @@ static const struct cause_case *const tables[] = { thread_cases, memory_cases, s
 
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
 
-/* The case after @c, in all tables; NULL: the first. */
+/* The case after @c in all tables. NULL: the first one. */
 static const struct cause_case *next_case(const struct cause_case *c, size_t *table)
 {
 	if (!c)
@@ -48,7 +48,7 @@ static int last_cpu(void)
 	return last;
 }
 
-/* In memory that processes of the case share. */
+/* Make a stage in memory that the processes of the case share. */
 static struct stage *make_stage(long ms)
 {
 	struct stage *s =
@@ -85,7 +85,7 @@ static int run(const struct cause_case *c, long ms)
 	       (unsigned long long)s->from / 1000000000, (unsigned long long)s->from % 1000000000,
 	       (unsigned long long)s->to / 1000000000, (unsigned long long)s->to % 1000000000);
 	fflush(stdout);
-	while (getenv("CAUSE_STAYS") && getchar() != EOF) /* until the test has read its state */
+	while (getenv("CAUSE_STAYS") && getchar() != EOF) /* until the test has read our state */
 		;
 	return 0;
 }

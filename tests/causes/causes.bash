@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# What tests/e2e/why*.bats and scripts/bench/why share: causes of cause.c, recorded by perf, and what frbpf says of
+# What tests/e2e/why*.bats and scripts/bench/why share: causes of cause.c, recorded by perf, and what frbpf says about
 # them. $FRBPF and $WORKLOADS are set, and no CPU is idle: on some virtual machines perf writes no record of what
-# happens there.
+# happens on an idle CPU.
 
 # set_weight DIRECTORY WEIGHT SHARES: for cgroup version 2 WEIGHT, for version 1 SHARES
 set_weight() {
 	{ echo "$2" >"$1/cpu.weight" || echo "$3" >"$1/cpu.shares"; } 2>/dev/null
 }
 
-# Cgroups, if they can be had, that come before everything else. $quota_group has a CPU quota; $weight_group has two
-# children of different weight, heavy and light.
+# Makes cgroups, if that is possible, whose weight puts them before everything else. $quota_group has a CPU quota;
+# $weight_group has two children of different weight, heavy and light.
 make_cpu_groups() {
 	quota_group= weight_group=
 	local root=/sys/fs/cgroup
@@ -39,7 +39,7 @@ remove_cpu_groups() {
 	quota_group= weight_group=
 }
 
-# Runs a command while those processes rest that keep the CPUs from idling: $spinners, pids separated by blanks.
+# Runs a command while the processes that keep the CPUs from idling are stopped: $spinners, pids separated by blanks.
 without_spinners() { # COMMAND...
 	local status
 	# shellcheck disable=SC2086 # several words
@@ -51,8 +51,9 @@ without_spinners() { # COMMAND...
 	return $status
 }
 
-# One cause after the other, each a line of JSON. On a busy machine, whatever computes would really wait for a CPU: so
-# the causes come before everything else; those that need the fair class do so by the weight of their session.
+# Runs one cause after the other. Each prints a line of JSON. On a busy machine, a cause that computes would really wait
+# for a CPU. Therefore the causes come before everything else, by real-time priority. Those that need the fair class do
+# so by the weight of their session.
 run_causes() { # NAME...
 	local name
 	for name in "$@"; do
@@ -73,12 +74,12 @@ run_causes() { # NAME...
 	done
 }
 
-# 77: this machine cannot provoke it, and the program has said why.
+# Status 77: this machine cannot provoke the cause, and the program has said why.
 cause_failed() { # NAME STATUS
 	(($2 == 77)) || echo "cause $1: exit status $2" >&2
 }
 
-# All events that why knows, with stacks; of timers those that renew CPU quotas.
+# Records all events that `frbpf why` knows, with stacks. Of timers, only those that refill CPU quotas.
 record_causes() { # FILE TRUTH NAME...
 	local file=$1 truth=$2 timer quota=()
 	shift 2
@@ -105,8 +106,8 @@ why_of() {
 		--from "${BASH_REMATCH[2]}" --to "${BASH_REMATCH[3]}" "$@"
 }
 
-# right: culprit and cause, and that other CPUs idled if they did. incomplete: the culprit is in the tree with a quarter
-# of the time or more, but is not the verdict. unknown: it says so. wrong: all else.
+# right: the answer has the culprit and the cause, and that other CPUs idled if they did. incomplete: the culprit is in
+# the tree with a quarter of the time or more, but is not the verdict. unknown: the answer says so. wrong: all else.
 judge() { # FILE LINE-OF-TRUTH
 	local answer
 	answer=$(why_of "$1" "$2" --json) || return

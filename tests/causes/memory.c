@@ -68,7 +68,9 @@ static void *populates(void *arg)
 	return NULL;
 }
 
-/* Another thread populates pages meanwhile, so the subject waits for mmap_lock to map memory. */
+/*
+ * The subject waits for mmap_lock to map memory, because another thread populates pages meanwhile.
+ */
 static void mmap_lock(struct stage *s)
 {
 	pthread_t t;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Software on the slow disk: its file system is visible to our processes only. */
+/* Runs software on the slow disk, whose file system is visible to our processes only. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static pid_t start_shell(const char *command, const sigset_t *signals)
 	_exit(127);
 }
 
-/* Exit status of the shell, or -1 if it was killed. */
+/* Returns the exit status of the shell, or -1 if it was killed. */
 static int await_shell(pid_t pid)
 {
 	int status;

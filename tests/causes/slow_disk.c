@@ -37,7 +37,7 @@ static void reply(struct fuse_server *s, uint64_t unique, int error, const void 
 
 	memcpy(b, &h, sizeof(h));
 	memcpy(b + sizeof(h), data, n);
-	if (write(s->fd, b, h.len) < 0 && errno != ENOENT) /* it was interrupted */
+	if (write(s->fd, b, h.len) < 0 && errno != ENOENT) /* ENOENT: its request was interrupted */
 		exit(1);
 }
 
@@ -187,8 +187,8 @@ struct slow_disk *slow_disk__serve(size_t bytes)
 		serve_requests(&s);
 	}
 	/*
-	 * a namespace without the server: the end of a namespace unmounts, and must not wait for a
-	 * server that ends with it
+	 * Keep the server out of our mount namespace. The end of a namespace unmounts its file
+	 * systems, and must not wait for a server that ends with it.
 	 */
 	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		not_here("a mount namespace");

@@ -92,7 +92,7 @@ pid_t start_process(void *(*fn)(void *), struct stage *s)
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(1);
 	fn(s);
-	_exit(0); /* without the functions of atexit(): those are for our parent */
+	_exit(0); /* skip the functions of atexit(): those are for our parent */
 }
 
 void join_process(pid_t pid)

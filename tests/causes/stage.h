@@ -22,10 +22,10 @@ struct stage {
 	pthread_barrier_t ready;
 	int pair[2], other[2], third[2];
 	char path[64];
-	int fd;		  /* of a file that both use */
+	int fd;		  /* a file that subject and culprit use */
 	int cpu;	  /* the last allowed CPU */
-	atomic_int phase; /* futex word, too */
-	atomic_int next;  /* of culprits */
+	atomic_int phase; /* also a futex word */
+	atomic_int next;  /* index of the next culprit */
 	atomic_bool stop;
 	char *memory;
 	bool others_idle; /* the other CPUs were idle, which the answer should say */
@@ -48,7 +48,7 @@ void begin(struct stage *s);
 void end(struct stage *s);
 
 pthread_t start(void *(*fn)(void *), struct stage *s);
-/* The same in a process of its own, which ends with ours. */
+/* Run @fn in a process of its own, which ends with this one. */
 pid_t start_process(void *(*fn)(void *), struct stage *s);
 void join_process(pid_t pid);
 void pin(int cpu);
@@ -59,7 +59,7 @@ void ask(struct stage *s, int fd);
 /* Pass a byte from @from to @to, and one back. */
 void relay(int from, int to);
 
-/* The cases, by subject. */
+/* A case that provokes one cause. */
 struct cause_case {
 	const char *name, *cause; /* the cause in frbpf why --json */
 	void (*run)(struct stage *s);

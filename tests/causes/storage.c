@@ -28,7 +28,7 @@ static char *block_of(size_t bytes)
 	return p;
 }
 
-/* Number of bytes that keep the slow disk busy for the time of the case. */
+/* How many bytes keep the slow disk busy for the time of the case. */
 static size_t enough(const struct stage *s)
 {
 	return (s->ns / PACE_NS + 1) * (128 << 10);
@@ -337,8 +337,8 @@ static void limit_reads(unsigned int bytes)
 }
 
 /*
- * The limit is so low that the request does not reach the disk. The kernel allows the bytes of 100
- * ms at once.
+ * The limit is so low that the request does not reach the disk. The kernel lets the bytes of 100 ms
+ * pass at once.
  */
 static void io_limit(struct stage *s)
 {

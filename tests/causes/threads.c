@@ -124,7 +124,7 @@ static void inversion(struct stage *s)
 {
 	pthread_t h = start(hog, s), o = start(preempted_owner, s);
 
-	real_time(20); /* so that it waits only for the lock */
+	real_time(20); /* so that the subject waits only for the lock */
 	wait_phase(s, 1);
 	begin(s);
 	pthread_mutex_lock(&s->lock);
@@ -189,7 +189,7 @@ static void *equal(void *arg)
 	return NULL;
 }
 
-/* Wait until @n threads have kept the subject from its CPU for long enough. */
+/* The subject computes on a CPU that @n busy threads share with it. */
 static void behind_equals(struct stage *s, int n, int nice_of_subject)
 {
 	pthread_t t[EQUALS];
@@ -215,7 +215,7 @@ static void many_equals(struct stage *s)
 	behind_equals(s, EQUALS, 0);
 }
 
-/* Nice 15: with equal shares of the CPU, its own computing would be an equally good answer. */
+/* Nice 15: with equal shares of the CPU, the subject's own computing would be as good an answer. */
 static void weight(struct stage *s)
 {
 	behind_equals(s, 1, 15);
@@ -254,7 +254,7 @@ static void cgroup_weight(struct stage *s)
 	pin(s->cpu);
 	usleep(1000);
 	begin(s);
-	compute(s->ns / 8); /* more than a slice, which it may get at once */
+	compute(s->ns / 8); /* more than a slice, which the subject may get at once */
 	end(s);
 	atomic_store(&s->stop, true);
 	join_process(pid);
@@ -549,7 +549,7 @@ static void signal_wait(struct stage *s)
 	pthread_join(t, NULL);
 }
 
-/* The CPU quota of the cgroup, made by the caller, is so small that two periods do not suffice. */
+/* The caller has made the cgroup. Its CPU quota is so small that two periods do not suffice. */
 static void quota(struct stage *s)
 {
 	begin(s);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests of a compromised daemon to frbpf-admin: no probe by a path, and nothing about the
- * client.
+ * Requests of a compromised daemon to frbpf-admin. An accepted one asks for no probe by a path, and
+ * for no event of the server itself.
  */
 #include <assert.h>
 #include <string.h>

@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	n_requests = 0;
 	if (send(fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		size = 0;
-	for (int i = 0; i < 4; i++) /* it reads in pieces */
+	for (int i = 0; i < 4; i++) /* the server reads in pieces */
 		control__process(control);
 	assert(n_requests <= 1);
 	if (recv(fd, reply, sizeof(reply), MSG_DONTWAIT) > 0)

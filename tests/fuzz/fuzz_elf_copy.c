@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The programs that are read are untrusted. */
+/* The ELF files that are copied are untrusted. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

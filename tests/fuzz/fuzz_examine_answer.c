@@ -5,7 +5,7 @@
 
 #include "examine/message.h"
 
-/* Check the same for a request, which the opener and the parser get. */
+/* Check what is guaranteed for an accepted request, which the opener and the parser get. */
 static void check_examine_request(const uint8_t *data, size_t size)
 {
 	static struct examine_request r;

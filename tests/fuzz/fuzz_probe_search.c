@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A program for probes: whatever it contains, the answer is accepted. */
+/* A program for probes: whatever it contains, what was found in it can be encoded. */
 #include <assert.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ static void ask(const struct examine_probe *q, const struct probe_files_open *fi
 	if (probe_search__run(q, files, demangler, !files->n_debug, &found, &id, link, &err))
 		return;
 	assert(!probe_found__encode(&found, &b));
-	/* positions in a file may be outside of it */
+	/* the answer may be refused: its positions may lie outside of the file */
 	if (!probe_found__decode(b.data, b.len, q, size, &taken))
 		probe_found__free(&taken);
 	probe_found__free(&found);

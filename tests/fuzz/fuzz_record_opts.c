@@ -7,8 +7,8 @@
 #include "record/filter_check.h"
 
 /*
- * A `run` line, and its events as far as they need no tracefs. Every position must be within the
- * text.
+ * A `run` line, and those of its events that need no tracefs. Every message must have its place
+ * within the text.
  */
 static void check(const struct diags *d, const struct source_text *src)
 {
@@ -17,7 +17,7 @@ static void check(const struct diags *d, const struct source_text *src)
 			abort();
 }
 
-/* The line as a filter. */
+/* The line as a filter of a tracepoint. */
 static void check_filter(const char *text)
 {
 	static char format[] = "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"

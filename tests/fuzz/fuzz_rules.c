@@ -8,7 +8,7 @@
 
 #define TEXT_MAX (1 << 20)
 
-/* A target is formatted to the text from which it was made. */
+/* A target is formatted to the text that it was parsed from. */
 static void check_again(const struct when *when, char *again)
 {
 	if (!again || strcmp(again, when->target) != 0)

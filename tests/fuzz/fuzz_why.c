@@ -29,7 +29,7 @@ static void must(bool it)
 		abort();
 }
 
-/* Named tasks must be known. */
+/* Give each task a name, with a control character in it. */
 static void name_tasks(struct sched_events *e)
 {
 	for (uint32_t tid = 0; tid < TIDS; tid++) {

@@ -21,7 +21,7 @@
 #define FEATURE_BITS 256
 #define FILE_MAX     (8ULL << 30)
 
-/* Feature sections by number; every file of ours has those in required[]. */
+/* Feature sections by number. Every file of ours has the sections in required[]. */
 enum { TRACING_DATA = 1, NRCPUS = 7, EVENT_DESC = 12 };
 static const unsigned int required[] = { 3, 4, 5, 6, NRCPUS, 8, 11, EVENT_DESC, 21 };
 
@@ -279,7 +279,7 @@ static void check_record(struct check *c, const struct perf_event_header *h, uin
 	uint64_t id, time;
 	struct event *e;
 
-	/* true, since what is out of order is a violation */
+	/* always true, because any record that is out of order is a violation */
 	if (avail >= sizeof(*h) && h->type == RECORD_FINISHED_ROUND && h->size == sizeof(*h))
 		return;
 	if (!record__valid(h, avail))

@@ -4,7 +4,7 @@
  *
  *	bpf_burn [--xdp] SECONDS
  *
- * --xdp: an empty one of XDP, which the kernel calls through its dispatcher.
+ * --xdp: an empty program of type XDP, which the kernel calls through its dispatcher.
  *
  * Prints one line of JSON: the program's id and tag.
  */

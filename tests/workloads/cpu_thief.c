@@ -21,7 +21,7 @@
 
 #define NSEC_PER_MSEC 1000000ULL
 #define TOGETHER      8			 /* one burst in so many is on all CPUs */
-#define SLOT_NS	      (NSEC_PER_SEC / 4) /* and begins at a multiple of this */
+#define SLOT_NS	      (NSEC_PER_SEC / 4) /* such a burst begins at a multiple of this */
 
 struct args {
 	unsigned int share, longest_ms, seed;

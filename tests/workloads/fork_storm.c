@@ -59,7 +59,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: fork_storm RATE SECONDS PROGRAM\n");
 		return 2;
 	}
-	signal(SIGCHLD, SIG_IGN); /* nobody has to wait for them */
+	signal(SIGCHLD, SIG_IGN); /* the children need no wait() */
 	storm.rate = atof(argv[1]);
 	storm.ns = atof(argv[2]) * NSEC_PER_SEC;
 	storm.program = argv[3];

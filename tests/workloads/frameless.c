@@ -38,7 +38,7 @@ int main(void)
 {
 	int got;
 
-	usleep(1000); /* the first switches come from the loader */
+	usleep(1000); /* let the switches of the loader come first */
 	got = frameless_outer("text");
 	printf("%d\n", getpid());
 	return got == 0;

@@ -5,8 +5,8 @@
  *
  * image [--wait] SECONDS [PROGRAM ARGUMENTS...]
  *
- * Burns SECONDS of CPU time in burn_IMAGE(), then becomes PROGRAM. --wait: first until a byte, or
- * the end, of standard input. Prints one line of JSON when it begins to burn.
+ * Burns SECONDS of CPU time in burn_IMAGE(), then becomes PROGRAM. --wait: first waits for a byte,
+ * or the end, of standard input. Prints one line of JSON when it begins to burn.
  */
 #include <stdint.h>
 #include <stdio.h>

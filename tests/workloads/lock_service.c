@@ -39,8 +39,10 @@ static long now_us(void)
 	return ts.tv_sec * 1000000L + ts.tv_nsec / 1000;
 }
 
-/* By the bare system call: the C library's own function may not keep the frame pointer, and the
- * stack would end there. Not a tail call, for the same reason. */
+/*
+ * The bare system call, because the C library's function may not keep the frame pointer, and the
+ * stack would end there. Not a tail call, for the same reason.
+ */
 static __attribute__((noinline)) void wait_for_reply(long ns)
 {
 	struct timespec ts = { ns / 1000000000, ns % 1000000000 };
@@ -96,7 +98,7 @@ static void *worker(void *arg)
 		while (took > slowest && !atomic_compare_exchange_weak(&s->slowest, &slowest, took))
 			;
 		atomic_fetch_add(&s->requests, 1);
-		usleep(1000); /* the next request comes */
+		usleep(1000); /* until the next request comes */
 	}
 	return NULL;
 }

@@ -30,13 +30,13 @@ int main(int argc, char **argv)
 		perror("many_maps: mmap");
 		return 1;
 	}
-	/* each replaces a page; what is left before and after it are areas, too */
+	/* each replaces one page; the rest before and after it are areas, too */
 	for (made = 0; made < n; made++) {
 		if (mmap(area + 2 * made * page, page, PROT_READ | PROT_EXEC,
 			 MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED)
 			break;
 	}
-	if (made < n) /* the limit is reached: room for what the C library may need */
+	if (made < n) /* the limit is reached: make room for maps of the C library */
 		munmap(area + (2 * made + 1) * page, page);
 	printf("{\"pid\":%d,\"tid\":%d,\"maps\":%d}\n", getpid(), getpid(), made);
 	fflush(stdout);

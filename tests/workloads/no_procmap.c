@@ -23,7 +23,7 @@ int main(int argc, char **argv)
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 4),
-		/* the low word: both machines are little-endian */
+		/* the low word: both architectures are little-endian */
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
 		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, IOCTL_MASK),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IOCTL_PROCMAPS, 0, 1),

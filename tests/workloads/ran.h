@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The time for which a thread has run: its CPU time, where each piece counts as RAN_STEP_NS at
- * most. This leaves out time taken by a hypervisor, in which nobody can sample the thread. Ask more
- * often than that.
+ * most. This leaves out time that a hypervisor took, in which nobody can sample the thread. A piece
+ * is the time between two calls, so call it more often than every RAN_STEP_NS.
  */
 #ifndef FRBPF_TESTS_RAN_H
 #define FRBPF_TESTS_RAN_H

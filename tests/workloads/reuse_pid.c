@@ -19,7 +19,7 @@
 
 #include "workload.h"
 
-/* *pid 0: the kernel chooses. */
+/* Run a program under the number *pid. 0: the kernel chooses the number, and *pid becomes it. */
 static void run(char **argv, pid_t *pid)
 {
 	pid_t wanted = *pid, got;

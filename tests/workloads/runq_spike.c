@@ -44,7 +44,7 @@ struct spike {
 	int wake_fd;
 	pid_t victim_tid;    /* 0: not there yet; atomic */
 	uint64_t hold_until; /* the other hogs spin until then; 0: not known yet; atomic */
-	uint64_t begin, end; /* of the wait; begin is the hog's, end the victim's */
+	uint64_t begin, end; /* of the wait; the hog takes begin, the victim end */
 };
 
 static void pin(int cpu)

@@ -32,7 +32,7 @@ static void touch_pages(size_t page)
 		((volatile char *)p)[i * page] = 1;
 }
 
-/* The record at @at, in words, which never wrap: its header, id, time. */
+/* The word at @at in the ring. Records consist of words, which never wrap: header, id, time. */
 static uint64_t word(const struct perf_event_mmap_page *ring, size_t page, uint64_t at)
 {
 	return *(const uint64_t *)((const char *)ring + page + at % RING_BYTES);

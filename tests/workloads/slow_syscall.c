@@ -43,7 +43,10 @@ struct args {
 	int threads, times;
 };
 
-/* False, with a message on standard error: the call did not take that long. */
+/*
+ * run() makes the call and measures it. False, with a message on standard error: the call did not
+ * take that long.
+ */
 struct call {
 	const char *name;
 	bool (*run)(const struct args *a, struct span_ns *ret);
@@ -175,7 +178,7 @@ static const struct call *find_call(const char *name)
 	return NULL;
 }
 
-/* NULL: every call was as slow as requested. */
+/* Returns NULL if every call was as slow as requested. */
 static void *victim_main(void *arg)
 {
 	const struct args *a = arg;

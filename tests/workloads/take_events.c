@@ -5,8 +5,8 @@
  *
  * take_events ID
  *
- * ID: that of the tracepoint, from the file `id` in tracefs. Choose a tracepoint that nobody else
- * records.
+ * ID: the number of the tracepoint, from the file `id` in tracefs. Choose a tracepoint that nobody
+ * else records.
  *
  * Prints the program's id as JSON once it is attached, and stays until it is killed.
  */

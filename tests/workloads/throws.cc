@@ -34,7 +34,7 @@ __attribute__((noinline)) int inner(int ms)
 	return ms + 1;
 }
 
-/* Two of a name. */
+/* Two functions with one name. */
 __attribute__((noinline)) int outer(int ms)
 {
 	return 2 * inner(ms);

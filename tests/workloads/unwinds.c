@@ -4,7 +4,7 @@
  * how many clean-ups ran, and how often a function found a return address outside of this program:
  * a return probe replaces it, and unwinding ends there.
  */
-/* what pthread_cleanup_push() expands to, without exceptions */
+/* without exceptions, pthread_cleanup_push() expands to code that causes this warning */
 #pragma GCC diagnostic ignored "-Wclobbered"
 #include <pthread.h>
 #include <stdio.h>

@@ -98,7 +98,7 @@ WATCHED int user_func_recurse(int depth, int ms)
 		below = user_func_recurse(depth - 1, ms);
 	else
 		sleep_ms(ms);
-	__asm__ volatile("" : "+r"(below)); /* no loop instead */
+	__asm__ volatile("" : "+r"(below)); /* the compiler must not make this a loop */
 	return below + 1;
 }
 
