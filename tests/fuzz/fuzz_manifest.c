@@ -30,7 +30,7 @@ static void run_command(const struct command *cmd, const char *option)
 {
 	char *argv[] = { (char *)cmd->name, (char *)"--base", fuzz_dir, (char *)option, NULL };
 
-	optind = 0; /* getopt() begins anew */
+	optind = 0; /* restarts getopt() */
 	cmd->run(option ? 4 : 3, argv);
 	fflush(stdout);
 }

@@ -33,8 +33,7 @@ static struct {
 	uint64_t place; /* where allocation @at fails */
 	long at;	/* counts the allocations from @place only; 0: none fails */
 	long reached;
-	struct place *places; /* PLACES_MAX, to count in; shared with children; NULL: do not count
-			       * */
+	struct place *places; /* table of PLACES_MAX, shared with children; NULL: no count */
 } alloc;
 
 /* Let allocation @n from now fail, and only that one; 0: none. */

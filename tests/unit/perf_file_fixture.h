@@ -25,7 +25,7 @@
 #define ATTR_SIZE   128
 #define T0	    1000000000ULL /* ns */
 
-/* For the first attr of the file; the trailer is that of record.h. */
+/* For the first attr of the file. Its records have the trailer of record.h. */
 #define OUR_TYPE                                                                                   \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
 	 PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD)

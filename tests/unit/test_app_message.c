@@ -111,7 +111,7 @@ static void refused(void **state)
 	static const struct {
 		const char *text;
 		size_t len;
-		const char *why; /* part of it */
+		const char *why; /* part of the message */
 		size_t at;
 	} cases[] = {
 		{ LIT(""), "a name is missing", 0 },

@@ -314,8 +314,8 @@ static int dirty_and_clean(struct io *io, int fd, void *buf)
 }
 
 /*
- * While a dump is written, requests of kernel threads are suppressed only if they go to our disk
- * and are no memory of a program. A disk on top of that disk counts, too.
+ * Requests of kernel threads while a dump is written: they are suppressed only if they go to our
+ * disk and carry no memory of a program. A disk on top of our disk counts, too.
  */
 static void test_kernel_thread_while_a_dump_is_written(void **state)
 {
@@ -398,7 +398,7 @@ static void detach(struct bpf_link **link)
 	*link = NULL;
 }
 
-/* If ends and later begins are missed, no value is longer than its request took. */
+/* If ends, and later beginnings, are missed, no value is longer than its request took. */
 static void check_lost(const char *when)
 {
 	struct detectors_stats stats;

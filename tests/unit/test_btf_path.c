@@ -98,7 +98,7 @@ static void test_values(void **state)
 static void test_bad_paths(void **state)
 {
 	static const struct {
-		const char *path, *bad, *message; /* part of it */
+		const char *path, *bad, *message; /* part of the message */
 	} cases[] = {
 		{ "prv.pid", "prv", "did you mean 'prev'?" },
 		{ "pid", "pid", "use one of preempt prev next" },

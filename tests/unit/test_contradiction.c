@@ -125,7 +125,9 @@ static void test_true_wait(void **state)
 	assert_int_equal(compare_trigger(s), 0);
 }
 
-/* Both switch events show the switch-out at the begin. The subject is woken on its way to sleep. */
+/*
+ * Both events show the switch-out that begins the wait. The subject is woken on its way to sleep.
+ */
 static void test_true_preemption(void **state)
 {
 	struct scene *s = *state;

@@ -51,8 +51,8 @@ static void test_idle_clients(void **state)
 }
 
 /*
- * Without free descriptors a client is refused with a message, and does not stay in the queue,
- * where it would be seen again and again.
+ * Without free descriptors a client is refused with a message. It does not stay in the queue, where
+ * it would be seen again and again.
  */
 static void test_no_descriptors(void **state)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Hard cases of events that end, on the running kernel: values that are read from a task's memory,
- * or saved at the begin. These are paths and peers of system calls, strings of functions, and spans
- * between places. The tests are all cases for all sources:
- *	a reload in between	old and new rules match once, with the time since the begin
+ * or saved when the event begins. These are paths and peers of system calls, strings of functions,
+ * and spans between places. The tests are all cases for all sources:
+ *	a reload in between	old and new rules match once, with the time since the event began
  *	dies, number used again	the death is no end; another task with its number begins anew
  * test_pending_cases.c tests events that have not ended.
  * with: others

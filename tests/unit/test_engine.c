@@ -28,7 +28,7 @@
 #define EXPRESSIONS 10000
 #define BATCH	    64 /* fewer patterns than BPF has room for */
 
-/* The begin of struct match in bpf/engine.bpf.h, with room for the rest. */
+/* The first members of struct match in bpf/engine.bpf.h, with room for the rest. */
 struct event {
 	char path[2][3][768]; /* [task][of the cgroup, of the executable, of the call] */
 	__u64 val[2][FRBPF_FIELD_MAX][2];

@@ -475,7 +475,7 @@ static void bad_addresses(void **state)
 	static const struct {
 		const char *text;
 		enum expr_type type;
-		const char *message; /* part of it */
+		const char *message; /* part of the message */
 	} cases[] = {
 		{ "addr == 10.0.0.1/8", EXPR_IPV4, "bits after the first 8" },
 		{ "addr == 10.0.0.0/33", EXPR_IPV4, "the number after '/' must be 0 to 32" },

@@ -18,7 +18,7 @@
 #include "perfdata/marker.h"
 #include "perfdata/tracing_data.h"
 
-/* Reads a section from its begin. */
+/* Reads a section from its start. */
 struct cursor {
 	const struct buf *b;
 	size_t off;

@@ -23,7 +23,7 @@ static bool has_malloc_of_libc(void)
 	bool has;
 
 	assert_non_null(v);
-	*v = 1; /* or the compiler leaves out both calls */
+	*v = 1; /* otherwise the compiler leaves out both calls */
 	has = mallinfo2().hblkhd + mallinfo2().uordblks >= BLOCK;
 	free((void *)v);
 	return has;

@@ -30,7 +30,7 @@ static struct course course_open(const struct rule_conf *r, const struct past *p
 	struct course c = { .b = bench_open(r, 1) };
 
 	assert_int_equal(learners__give(c.b.d->learners, 0, r, past), 0);
-	c.now = now_ns(); /* after the begin of the first slice */
+	c.now = now_ns(); /* after the start of the first slice */
 	return c;
 }
 

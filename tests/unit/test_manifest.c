@@ -359,7 +359,7 @@ static void test_session(void **state)
 
 	add_scene_sessions(s);
 	write_manifest(s);
-	check_length(s, "sessions", 1); /* only those of the incident */
+	check_length(s, "sessions", 1); /* only the sessions of the incident */
 	check_text(s, "sessions.0.name", "cycles");
 	check_text(s, "sessions.0.run", "-e cycles -a");
 	snprintf(path, sizeof(path), "%s/session-cycles/perf.data.2024010212000500", s->dir);

@@ -203,7 +203,7 @@ static uint32_t function_id(struct profile_tables *t, const char *symbol)
 
 static void test_compare(void **state)
 {
-	/* total_samples: those of callees; main calls f and g */
+	/* total_samples has the samples of callees; main calls f and g */
 	struct weight va[] = { { .total_samples = 1000 },
 			       { .self_samples = 400 },
 			       { .self_samples = 600 } };

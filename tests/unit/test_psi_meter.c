@@ -62,7 +62,7 @@ static void stalls(void **state)
 	assert_int_equal(
 		STALL(150, { 1000, 5000 }, { 87000, 6000 }, { 89000, 7000 }, { 90000, 8000 }),
 		1500);
-	/* a reading at the begin of the window */
+	/* a reading at the start of the window */
 	assert_int_equal(STALL(150, { 88000, 6000 }, { 90000, 6700 }), 700);
 	assert_int_equal(STALL(150, { 87000, 0 }, { 88000, 6000 }, { 90000, 6700 }), 700);
 	/* at least what the kernel reported, at most the window */

@@ -109,7 +109,7 @@ static void test_before_the_manifest(void **state)
 	json_decref(j);
 }
 
-/* The draft is damaged, or a recorder wrote none. */
+/* The draft is damaged, or the recorder wrote no draft. */
 static void test_without_a_draft(void **state)
 {
 	struct place *p = *state;

@@ -169,7 +169,7 @@ static void test_others_are_left_alone(void **state)
 								      .max_age = DAY / 2 },
 					  NOW, NULL, 0, &report),
 			 0);
-	/* incidents being written, or cut off, count as well */
+	/* incidents that are being written, or were cut off, count as well */
 	assert_int_equal(report.bytes, 2100 + 5000 + 5000);
 	assert_false(has_part(p, MANIFEST, 1) || has_part(p, DUMP_A, 1) || has_part(p, DUMP_B, 1));
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)

@@ -295,8 +295,8 @@ static size_t pick(size_t n)
 }
 
 /*
- * Number of newest records that are safe if writers have claimed @claimed bytes below the head, and
- * @in_flight more bytes, unknown to the reader, may have damaged headers.
+ * How many of the newest records are safe. Writers have claimed @claimed bytes below the head. In
+ * @in_flight more bytes, which the reader does not know of, headers may be damaged.
  */
 static size_t model_count(const struct fake_ring *r, uint64_t claimed, uint64_t in_flight)
 {

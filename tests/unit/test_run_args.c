@@ -42,7 +42,7 @@ static bool parse_as(const char *name, const char *const *words, struct bench_op
 		argv[argc] = (char *)words[argc - 1];
 		argc++;
 	}
-	optind = 0; /* getopt() begins anew */
+	optind = 0; /* restarts getopt() */
 	if (strcmp(name, "run") == 0)
 		good = run_args__parse(&command, argc, argv, &ret->run, ret_status);
 	else

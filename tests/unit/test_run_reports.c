@@ -482,7 +482,7 @@ static void test_not_recorded(void **state)
 	buf__free(&b);
 }
 
-/* The answer and what to look at next are in each report, and markup in them is text. */
+/* Each report has the answer and what to look at next. Markup in them is shown as text. */
 static void test_why_and_next(void **state)
 {
 	struct buf b = { 0 };

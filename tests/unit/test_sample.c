@@ -43,7 +43,7 @@ static void test_trailer_of_perf(void **state)
 	assert_int_equal(perf_file__next(p, &err, &rec), 1);
 	assert_int_equal(sample__decode(p, &rec, &err, &s), 0);
 	assert_int_equal(s.cpu, 3);
-	assert_int_equal(s.period, 7); /* the one of the attr: the sample has none */
+	assert_int_equal(s.period, 7); /* the period of the attr: the sample has none */
 	assert_int_equal(s.time, T0 + 9);
 	perf_file__free(p);
 	close(fd);

@@ -25,7 +25,7 @@
 #include "detect/engine/scope.h"
 #include "detect_fixture.h"
 
-/* A rule that counts system calls that fail like those of fail_to_open(). */
+/* A rule that counts failures like those of fail_to_open(). */
 static struct ruleset *make_rules(void)
 {
 	return parse_rules_text("[rule-x]\nwhen = syscall:openat fails (ELOOP)\n"

@@ -63,7 +63,7 @@ static void test_in_window(void **state)
 	assert_non_null(find_record(s, PERF_RECORD_EXIT, pid, NULL));
 	assert_mapped(s, pid, "/true");
 	assert_mapped(s, pid, "libc");
-	/* its parent, although not requested, is there: the child has its maps until the exec */
+	/* its parent is there although not requested: the child has its maps until the exec */
 	assert_non_null(find_record(s, PERF_RECORD_COMM, getpid(), NULL));
 	assert_non_null(find_record(s, PERF_RECORD_MMAP2, getpid(), "test_sideband"));
 	assert_true(record__time(find_record(s, PERF_RECORD_COMM, getpid(), NULL)) < start);

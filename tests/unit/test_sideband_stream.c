@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Feeds the fold with a stream that was recorded from a kernel. At every cut of time, log, base and
- * slice must say the same of each process as a second model, which is simple enough to be obviously
- * right.
+ * slice must agree about each process with a second model. That model is simple enough to be
+ * obviously right.
  *	test_sideband_stream			tests with data/sideband.rec
  *	test_sideband_stream --record FILE	records that file again: root
  */

@@ -78,7 +78,7 @@ static int bind_span(struct ruleset *rs, struct rule_conf *r, struct diags *d)
 static void test_errors(void **state)
 {
 	static const struct {
-		const char *rule, *message; /* part of it */
+		const char *rule, *message; /* part of the message */
 	} cases[] = {
 		{ "when = irq:softirq_entry -> irq:softirq_exit by vec > 1ms",
 		  "the key 'vec' at irq:softirq_entry: no argument 'vec'" },
@@ -326,8 +326,8 @@ static void test_keys(void **state)
 	update(d, rs->rules, rs->n_rules, slots);
 	run(nap_twice, f);
 	/*
-	 * every ending task leaves a begin; if there are many, one of ours may find no room, which
-	 * is counted
+	 * every ending task leaves a span without an end; with many of them, one of ours may find
+	 * no room, which is counted
 	 */
 	if (!missing(d)) {
 		assert_in_range(matched(d, slots[0]), 2, 100);

@@ -69,7 +69,7 @@ static void attach_start(struct span_bpf *skel)
 	assert_non_null(skel->links.span_start);
 }
 
-/* The begin of an entry: see bpf/in_flight.bpf.h. */
+/* The first members of an entry: see bpf/in_flight.bpf.h. */
 struct flight {
 	uint32_t busy;
 	uint32_t depth;
@@ -226,7 +226,7 @@ static void *begin_in_step(void *arg)
 	return NULL;
 }
 
-/* Each key is there once, whoever was first, and ends once. */
+/* Each key is there once, whichever thread was first, and ends once. */
 static void test_begun_at_once(void **state)
 {
 	struct span_bpf *skel;

@@ -198,8 +198,8 @@ static void write_to_disk(const char *path, int flags)
 }
 
 /*
- * While a dump is written, a kernel thread's hit is suppressed only if its arguments show our disk,
- * and no memory of a program.
+ * Hits of kernel threads while a dump is written: they are suppressed only if their arguments show
+ * our disk, and no memory of a program.
  */
 static void test_kernel_thread_while_a_dump_is_written(void **state)
 {
@@ -237,7 +237,7 @@ static void test_kernel_thread_while_a_dump_is_written(void **state)
 	ruleset__free(rs);
 	close(upper.fd);
 	close(lower.fd);
-	/* memory freed by the kernel meanwhile may be anybody's */
+	/* memory that the kernel freed meanwhile may belong to any program */
 	assert_true(tracepoint_info__disturbed("block:block_rq_issue"));
 	assert_false(tracepoint_info__disturbed("vmscan:mm_vmscan_kswapd_wake"));
 }

@@ -157,7 +157,7 @@ static void run_fibers(struct findings *f, long unused)
 	}
 	f->begin = now_ns();
 	fiber_go_on(0); /* the first call begins */
-	fiber_go_on(1); /* another one, on the upper stack */
+	fiber_go_on(1); /* another call, on the upper stack */
 	sleep_ms(30);
 	fiber_go_on(0); /* the first ends */
 	fiber_go_on(1);

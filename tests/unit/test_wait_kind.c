@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Classifies stacks as kernels have them. */
+/* Classifies stacks as they occur in kernels. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -256,7 +256,7 @@ static void shares(void **state)
 
 static const struct {
 	const char *text;
-	const char *message; /* part of it */
+	const char *message; /* part of the message */
 } refusals[] = {
 	{ "", "a source is expected" },
 	{ "> 5ms", "a source is expected" },

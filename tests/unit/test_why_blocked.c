@@ -311,7 +311,7 @@ static void test_owner_of_flock(void **state)
 	}
 }
 
-/* The owner is known from the begin of the wait. The wait is not over, or OTHER ends it. */
+/* The owner is known from when the wait began. The wait is not over, or OTHER ends it. */
 static void test_owner_from_before(void **state)
 {
 	static const struct {

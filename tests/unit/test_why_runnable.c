@@ -196,7 +196,7 @@ static void test_kept_off_an_idle_cpu(void **state)
 			       q == WHY_QUOTA_UNKNOWN ? not_recorded_19 : throttled);
 		check_kept_off(runnable_beside_idle(NULL), (struct why_question){ .quota = q },
 			       not_recorded);
-		/* the refill was that of another cgroup: it still waited beside an idle CPU */
+		/* another cgroup's quota was refilled: the task still waited beside an idle CPU */
 		check_kept_off(runnable_beside_idle("sched_cfs_slack_timer"),
 			       (struct why_question){ .quota = q }, idle);
 	}
@@ -320,7 +320,7 @@ static void test_on_behalf(void **state)
 	check_behind("cat", 0, "20ms waited for CPU 1 behind cat/2 (same priority)");
 }
 
-/* Equals share the CPU with a task that took more than each of them. */
+/* Tasks with one name share the CPU with a task that took more than each of them. */
 static void test_many_equals(void **state)
 {
 	struct why_verdict v = { 0 };

@@ -210,7 +210,9 @@ static void test_perf_all_markers(void **state)
 	buf__free(&raw);
 }
 
-/* A thousand times the samples of the small dump: many pieces, with records across two of them. */
+/*
+ * Write the samples of the small dump a thousand times: many pieces, and records that lie in two.
+ */
 static void write_samples(struct fixture *x, const char *name, unsigned int level)
 {
 	struct perfdata_writer *w = create(x, "x.tmp");

@@ -4,9 +4,10 @@
  *
  * cpu_thief [--share PERCENT] [--longest MS] [--seed N]
  *
- * A thread on each CPU that is busy at the highest real-time priority for 1 ms to MS (60; long ones
- * are rare) and then sleeps so long that it takes PERCENT (30) of its CPU on average. One time in
- * eight all of them begin at once, as when a whole machine stands still. Runs until it is killed.
+ * Each CPU has a thread. It is busy at the highest real-time priority for 1 ms to MS (60; long
+ * bursts are rare). Then it sleeps so long that it takes PERCENT (30) of its CPU on average. One
+ * time in eight all threads begin at once, as when a whole machine stands still. Runs until it is
+ * killed.
  */
 #include <getopt.h>
 #include <pthread.h>

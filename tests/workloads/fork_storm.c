@@ -45,7 +45,7 @@ static void *spawner(void *arg)
 		if (err)
 			die(storm.program, err);
 	}
-	atomic_fetch_sub(&storm.n, 1); /* the one that was not started */
+	atomic_fetch_sub(&storm.n, 1); /* the process that was not started */
 	return arg;
 }
 

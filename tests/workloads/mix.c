@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Spends its CPU time in two functions, in a given proportion, and waits in a third, so that
- * tests know what differs between two recordings.
+ * Spends its CPU time in two functions, in a given proportion, and waits in a third. Thus tests
+ * know what differs between two recordings.
  *
  *	mix [--heavy PERCENT] [--rounds N] [--wait MS] [--waits N]
  *
  * A round is 100 parts, PERCENT (10) of them in mix_heavy(), the rest in mix_light(), which does
- * the same work; after all ROUNDS (100) it sleeps N times (0) for MS (50), below mix_waits().
+ * the same work. After all ROUNDS (100) it sleeps N times (0) for MS (50), below mix_waits().
  * Prints one line of JSON.
  */
 #include <getopt.h>

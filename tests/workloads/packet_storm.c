@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A storm of short softirqs: sends datagrams to itself, and a socket filter makes the kernel burn
- * some 100 us for each one, in the softirq net_rx that receives it.
+ * A storm of short softirqs: sends datagrams to itself. A socket filter makes the kernel burn some
+ * 100 us for each one, in the softirq net_rx that receives it.
  *
  * packet_storm
  *

@@ -2,8 +2,9 @@
 /*
  * Makes a task wait for a CPU: a hog wakes the victim, both pinned to one CPU, and then keeps the
  * CPU for N ms. With SCHED_FIFO the hog cannot be preempted, and the victim, of a lower priority,
- * runs next: some virtual machines hide a switch from a thread of PID 1 from every user of
- * tracepoints. Where FIFO is refused, hogs of normal policy delay a victim of SCHED_IDLE.
+ * runs next. No other task runs in between: some virtual machines hide a switch from a thread of
+ * PID 1 from every user of tracepoints. Where FIFO is refused, hogs of normal policy delay a victim
+ * of SCHED_IDLE.
  *
  *	runq_spike [--ms N] [--comm NAME] [--cpu C] [--no-fifo]
  *
