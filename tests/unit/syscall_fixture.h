@@ -87,7 +87,7 @@ static inline struct rule_conf rule_when(uint64_t id, const char *when, const ch
 
 /* ---- children ---- */
 
-/* What a child reports of itself. */
+/* What a child reports about itself. */
 struct findings {
 	uint64_t begin, end;
 	pid_t pid, tid;

@@ -258,7 +258,7 @@ static void test_symlink(void **state)
 	assert_int_equal(rmdir(real), 0); /* no file was made there */
 }
 
-/* Others must not be able to replace it. */
+/* Others must not be able to replace the base: the directories above it are checked, too. */
 static void test_directories_above_must_be_safe(void **state)
 {
 	struct place *p = *state;
@@ -469,7 +469,7 @@ static void test_names_that_exist(void **state)
 
 /* ---- undo ---- */
 
-/* Its parent was moved, and the name now leads elsewhere. */
+/* The base's parent was moved. The base that its name now leads to must stay. */
 static void test_undo_keeps_a_base_of_others(void **state)
 {
 	struct place *p = *state;

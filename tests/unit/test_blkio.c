@@ -503,7 +503,7 @@ static bool all_end(const struct blkio_bpf *skel)
 	return true;
 }
 
-/* Many requests at a time that the kernel cannot merge. */
+/* Write many requests at a time that the kernel cannot merge. */
 static int write_scattered(struct io *io, int fd, void *buf)
 {
 	int plain = open(io->path, O_RDWR | O_CLOEXEC);
@@ -541,7 +541,7 @@ static void test_full(void **state)
 
 #define READS 1000
 
-/* One request each, one after the other. */
+/* Read blocks one after the other, each by a request of its own. */
 static int read_blocks_in_turn(struct io *io, int fd, void *buf)
 {
 	for (off_t i = 0; i < READS; i++) {

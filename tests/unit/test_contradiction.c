@@ -209,7 +209,7 @@ static void test_waits_that_cannot_be_compared(void **state)
 	assert_int_equal(compare_trigger(s), BEGIN + 300);
 }
 
-/* Raw data shorter than its format. */
+/* The raw data are shorter than their format. */
 static void test_short_raw(void **state)
 {
 	struct scene *s = *state;

@@ -180,7 +180,7 @@ static void test_freed_with_clients(void **state)
 	assert_int_equal(access(s->path, F_OK), -1);
 }
 
-/* The last answer, that to `stop`, is still sent. */
+/* The last answer, to `stop`, is still sent. */
 static void test_answer_to_stop_is_sent(void **state)
 {
 	struct server *s = *state;

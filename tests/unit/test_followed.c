@@ -158,7 +158,7 @@ static void test_ends_after_it_fired(void **state)
 	close_after_looks(&e);
 }
 
-/* The look has seen that it lasts, and another CPU ends it before the rule fires. */
+/* The look has seen that the event lasts. Another CPU ends the event before the rule fires. */
 static void test_ends_before_it_fires(void **state)
 {
 	struct engine e;

@@ -99,7 +99,7 @@ static void test_numbers(void **state)
 	memcpy(raw + 24, &minus, sizeof(minus));
 	assert_true(format_field__number(&f, raw, sizeof(raw), &v));
 	assert_int_equal((int64_t)v, -2);
-	assert_false(format_field__number(&f, raw, 27, &v)); /* it reaches beyond the end */
+	assert_false(format_field__number(&f, raw, 27, &v)); /* the field reaches beyond the end */
 	f = field_named("prev_comm");
 	assert_false(format_field__number(&f, raw, sizeof(raw), &v));
 	f = field_named("mask"); /* at another offset */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Globs: the automaton of BPF, against matching with backtracking. */
+/* Globs: the automaton of BPF must agree with matching by backtracking. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

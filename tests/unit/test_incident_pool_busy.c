@@ -98,7 +98,7 @@ static void test_no_overtaking(void **state)
 	assert_null(next_due_incident(w));
 	written(w, first);
 	assert_int_equal(freeze_next(w)->number, 2);
-	assert_null(next_due_incident(w)); /* 3 waits for 2, 5 for 4 and 3 */
+	assert_null(next_due_incident(w)); /* 3 waits for 2; 5 waits for 4 and 3 */
 }
 
 /* Only due incidents delay others. */

@@ -160,7 +160,7 @@ static void test_escalation(void **state)
 	}
 }
 
-/* A trigger reports what was suppressed since the last one, and the largest of that. */
+/* A trigger reports how much was suppressed since the last one, and the largest such value. */
 static void test_what_was_suppressed(void **state)
 {
 	static const uint64_t suppressed[] = { 22, 79, 50 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names of handlers of interrupts, as why reads them from recordings. */
+/* Names of interrupt handlers, as `frbpf why` reads them from recordings. */
 #include "writer_fixture.h"
 
 #include "analyse/why/sched_events.h"

@@ -169,7 +169,7 @@ static void test_place_of_an_old_one(void **state)
 	free_both(&base, &window);
 }
 
-/* Without new programs, and for symbols that are no programs, nothing is added. */
+/* Without new programs, and for symbols that are not programs, nothing is added. */
 static void test_left_alone(void **state)
 {
 	const struct record_trailer t = { .time = 5 };

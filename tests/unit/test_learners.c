@@ -217,7 +217,7 @@ static void test_restart(void **state)
 
 /* ---- system calls ---- */
 
-/* Sleep for no time; when told, for f->begin ns. */
+/* Sleep for no time, again and again. When told, sleep for f->begin ns. */
 static void sleep_as_told(struct findings *f, long arg)
 {
 	struct timespec ts = { 0 };

@@ -368,8 +368,8 @@ static void stay(struct findings *f, long arg)
 }
 
 /*
- * A hit is about its subject, not the current task: hits on ourselves are suppressed, others are
- * not.
+ * A hit is about its subject, not the current task: hits on ourselves are suppressed, hits on
+ * others are not.
  */
 static void test_other_subject(void **state)
 {

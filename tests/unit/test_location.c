@@ -189,7 +189,7 @@ static void test_order(void **state)
 	unsetenv("HOME");
 	check(NULL, NULL, BASE_DIR_DEFAULT);
 	setenv("HOME", dir, 1);
-	write_text_file(PERF_ETC, "[daemon]\nbase = /etc/perf\n"); /* perf accepts this one alone */
+	write_text_file(PERF_ETC, "[daemon]\nbase = /etc/perf\n"); /* perf accepts no other */
 	check(NULL, NULL, "/etc/perf");
 	setenv("PERF_CONFIG_NOSYSTEM", "1", 1);
 	check(NULL, NULL, "/home/perf");

@@ -65,7 +65,7 @@ static int tear_down_scene(void **state)
 	return left;
 }
 
-/* Write it, and read the result with another parser than ours. */
+/* Write the manifest, and read the result with a parser that is not ours. */
 static void write_as_host(struct scene *s, const char *hostname)
 {
 	struct err err = { 0 };

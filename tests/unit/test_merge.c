@@ -251,7 +251,7 @@ static void other_machines_and_clocks_are_refused(void **state)
 	not_merged(&a, &b, "have no times");
 }
 
-/* The file claims lengths of counters and stacks. */
+/* The file claims false lengths of counters and stacks. */
 static void hostile_samples_are_refused(void **state)
 {
 	const uint64_t s[] = { 501, 0, 0, T0, 0, 1, UINT64_MAX /* counters */ };

@@ -119,7 +119,10 @@ static void test_records_cut(void **state)
 	file_free(&f);
 }
 
-/* A record claims every possible size: the reader ends, does not crash, and never reads beyond. */
+/*
+ * A record claims every possible size: the reader ends, does not crash, and reads nothing beyond
+ * the file.
+ */
 static void test_record_sizes(void **state)
 {
 	struct file f = { 0 };

@@ -172,7 +172,7 @@ static void warnings(void **state)
  * No hint at `frbpf why`: that needs a rule with a duration, a subject and a dump, and events that
  * were all looked up.
  */
-static void nothing_to_explain(void **state)
+static void no_hint_at_why_where_it_cannot_explain(void **state)
 {
 	static const char *const rules[] = {
 		"[rule-r]\nwhen = signal:signal_generate\n",
@@ -371,7 +371,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_errors_in_one_run),
 		cmocka_unit_test(warnings),
-		cmocka_unit_test(nothing_to_explain),
+		cmocka_unit_test(no_hint_at_why_where_it_cannot_explain),
 		cmocka_unit_test(a_program_that_is_not_there),
 		cmocka_unit_test(perfconfig_holds),
 		cmocka_unit_test(throttled_frequency),

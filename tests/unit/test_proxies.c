@@ -205,7 +205,7 @@ static void the_fifo_is_served(void **state)
 }
 
 /* A file of another kind is in the place of a fifo: it is reported, and not written to. */
-static void no_fifo_is_believed(void **state)
+static void wrong_file_for_a_fifo_is_reported(void **state)
 {
 	struct world *w = *state;
 	struct proxy *x;
@@ -231,7 +231,10 @@ static void no_fifo_is_believed(void **state)
 	proxy__unref(x);
 }
 
-/* The command runs only when the session does, in its directory; its end is reported. */
+/*
+ * The command runs only when the session does, in the session's directory. The command's end is
+ * reported.
+ */
 static void a_command_runs(void **state)
 {
 	struct world *w = *state;
@@ -380,7 +383,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(signals_are_told, set_up_world, tear_down_world),
 		cmocka_unit_test_setup_teardown(the_fifo_is_served, set_up_world, tear_down_world),
-		cmocka_unit_test_setup_teardown(no_fifo_is_believed, set_up_world, tear_down_world),
+		cmocka_unit_test_setup_teardown(wrong_file_for_a_fifo_is_reported, set_up_world,
+						tear_down_world),
 		cmocka_unit_test_setup_teardown(a_command_runs, set_up_world, tear_down_world),
 		cmocka_unit_test_setup_teardown(a_missing_command_is_told, set_up_world,
 						tear_down_world),

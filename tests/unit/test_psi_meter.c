@@ -56,9 +56,9 @@ static void stalls(void **state)
 {
 	/* the first pressure in a long time */
 	assert_int_equal(STALL(150, { 1000, 5000 }, { 90000, 5180 }), 180);
-	/* with a reading when it began */
+	/* the same, with a reading when the pressure began */
 	assert_int_equal(STALL(150, { 1000, 5000 }, { 89900, 5020 }, { 90000, 5180 }), 180);
-	/* it continues: half of the growth between the readings is in the window */
+	/* the pressure continues: half of the growth between the readings is in the window */
 	assert_int_equal(
 		STALL(150, { 1000, 5000 }, { 87000, 6000 }, { 89000, 7000 }, { 90000, 8000 }),
 		1500);

@@ -222,7 +222,7 @@ static void sleeps_in_d_and_time_off_cpu(void **state)
 }
 
 /* A waiting task is switched out. Its wait had ended, but its switch-in was not recorded. */
-static void a_wait_whose_end_is_missing_is_none(void **state)
+static void wait_without_an_end_is_dropped(void **state)
 {
 	struct retrace_want w = { .source = FRBPF_SOURCE_RUNQLAT };
 	struct retrace_result told;
@@ -401,7 +401,7 @@ static void several_recordings(void **state)
 		close(fds[i]);
 }
 
-static void what_no_recording_has(void **state)
+static void sources_that_recordings_lack(void **state)
 {
 	struct retrace_field field;
 	struct retrace_want w = { .source = FRBPF_SOURCE_RECLAIM, .take = hear };
@@ -439,13 +439,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(waits_for_a_cpu),
 		cmocka_unit_test(sleeps_in_d_and_time_off_cpu),
-		cmocka_unit_test(a_wait_whose_end_is_missing_is_none),
+		cmocka_unit_test(wait_without_an_end_is_dropped),
 		cmocka_unit_test(what_is_pending),
 		cmocka_unit_test(calls_that_a_signal_interrupts),
 		cmocka_unit_test(spans_by_key),
 		cmocka_unit_test(requests_that_are_done_in_parts),
 		cmocka_unit_test(several_recordings),
-		cmocka_unit_test(what_no_recording_has),
+		cmocka_unit_test(sources_that_recordings_lack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

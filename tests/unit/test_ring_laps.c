@@ -41,8 +41,8 @@ static void test_silence(void **state)
 }
 
 /*
- * Compares the result with a ring whose bytes are all known: never later than its oldest byte, and
- * not much earlier.
+ * Compares the result with a ring whose bytes are all known. It must never be later than the oldest
+ * byte, and not much earlier.
  */
 static void test_against_model(void **state)
 {

@@ -60,7 +60,7 @@ static void test_sorted_by_threshold(void **state)
 	assert_int_equal(t->bank.n_rules, 4);
 	assert_int_equal(t->bank.min_threshold, 100);
 	assert_int_equal(t->bank.watched_keys[0], 1); /* a source without keys */
-	assert_int_equal(t->rules[0].id, 3);	      /* before 5, as in the file */
+	assert_int_equal(t->rules[0].id, 3);	      /* rule 3 is before rule 5, as in the file */
 	assert_int_equal(t->rules[1].id, 5);
 	assert_int_equal(t->rules[2].id, 4);
 	assert_int_equal(t->rules[3].id, 1);
@@ -114,7 +114,7 @@ static void test_predicates_are_copied(void **state)
 }
 
 /*
- * A single rule on hits with a condition: the prefilter decides it completely for a number, but not
+ * A single rule on hits has a condition. The prefilter decides it completely for a number, but not
  * for a string.
  */
 static void test_prefilter_decides(void **state)

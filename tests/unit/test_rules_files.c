@@ -102,7 +102,7 @@ static void each_with_its_own_sessions(void **state)
 		       "[rule-same]\nwhen = runqlat > 2s\n[rule-other]\nwhen = runqlat > 4s\n");
 	rs = load("a.conf", "b.conf", &d);
 	assert_non_null(rs);
-	assert_int_equal(rs->n_sessions, 3); /* cycles once, two different sched */
+	assert_int_equal(rs->n_sessions, 3); /* one for cycles, two different ones called sched */
 	assert_int_equal(rs->n_rules, 7);
 	assert_string_equal(dumps(rs, "one"), "cpu sched");
 	assert_string_equal(dumps(rs, "two"), "cpu sched-b");

@@ -169,7 +169,7 @@ static void check_refused(const char *text, size_t n_errors, const char *message
 }
 
 /* perf daemon accepts a file without sessions: they may come later. */
-static void no_session_is_no_error_of_daemon_alone(void **state)
+static void daemon_section_needs_no_session(void **state)
 {
 	struct ruleset *rs = NULL;
 	struct diags d = { 0 };
@@ -317,7 +317,7 @@ int main(void)
 		cmocka_unit_test(defaults),
 		cmocka_unit_test(rules_and_sessions),
 		cmocka_unit_test(identity),
-		cmocka_unit_test(no_session_is_no_error_of_daemon_alone),
+		cmocka_unit_test(daemon_section_needs_no_session),
 		cmocka_unit_test(a_session_is_dropped),
 		cmocka_unit_test(rules_without_sessions),
 		cmocka_unit_test(evidence_is_a_word),

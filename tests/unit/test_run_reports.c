@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The results of a run: exit status, distributions, and texts of others in reports. */
+/* The results of a run: exit status, distributions, and texts that others chose in reports. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -83,7 +83,9 @@ static void test_exit_status(void **state)
 	}
 }
 
-/* A run fails if it has a trigger that is not contradicted; contradicted ones do not fail it. */
+/*
+ * A run fails if it has a trigger that is not contradicted. Contradicted triggers do not fail it.
+ */
 static void test_contradicted(void **state)
 {
 	struct run_opts opts = { .exit_code = 2 };
@@ -189,7 +191,10 @@ static void test_xml(void **state)
 		     "????"
 		     "?[0m");
 	check_escape(escape__xml, "]]>", "]]&gt;");
-	/* not UTF-8: isolated, truncated, overlong, surrogates, beyond the last, no characters */
+	/*
+	 * not UTF-8: isolated, truncated, overlong, surrogates, beyond the last character,
+	 * non-characters
+	 */
 	check_escape(escape__xml, "\x80\xff", "??");
 	check_escape(escape__xml, "\xe2\x82", "??");
 	check_escape(escape__xml, "\xc0\xaf", "??");

@@ -114,7 +114,7 @@ static void test_round_trip(void **state)
 	buf__free(&b);
 }
 
-/* A run that a signal ended, or that was not recorded, did not end well. */
+/* A run did not end well if a signal ended it, or if it was not recorded. */
 static void test_ends(void **state)
 {
 	static char *const command[] = { "cmd", NULL };

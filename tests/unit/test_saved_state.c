@@ -99,7 +99,7 @@ static void test_other_boot(void **state)
 	assert_int_equal(dump_limiter__free_at(&log, &(struct rate){ .n = 1, .window = 75 * S }),
 			 10 * S);
 	assert_int_equal(got.rules[0].start_value, 21000000);
-	/* nothing is left of processes */
+	/* nothing is left that is about processes */
 	assert_int_equal(got.n_cooling, 1);
 	assert_int_equal(got.cooling[0].key.per, FRBPF_PER_FIELD);
 	assert_int_equal(got.cooling[0].value.cooldown_start.of, got.cooling[0].value.last_fired);

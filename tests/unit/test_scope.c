@@ -353,7 +353,10 @@ static void test_exec_by_a_thread(void **state)
 	scope__free(s);
 }
 
-/* Few enough instructions for every verifier, and no type that may disturb others. */
+/*
+ * The programs have few enough instructions for every verifier, and no type that may disturb
+ * others.
+ */
 static void test_programs(void **state)
 {
 	struct err err = { "" };

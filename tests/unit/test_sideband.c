@@ -46,7 +46,7 @@ static void test_attr(void **state)
 	sideband__free(NULL);
 }
 
-/* Born, exec'ed and ended within the window. */
+/* A process is born, executes a program and ends within the window. */
 static void test_in_window(void **state)
 {
 	struct sideband *sb = start_sideband(&(struct sideband_opts){ .rt_priority = 2 });
@@ -125,7 +125,10 @@ static void test_before_open(void **state)
 	sideband__free(sb);
 }
 
-/* Forked before the window, by a parent that is not requested; then two execs in the window. */
+/*
+ * A process is forked before the window, by a parent that is not requested. It has two execs in the
+ * window.
+ */
 static void test_exec_chain(void **state)
 {
 	static const char script[] = "echo; read x; exec /bin/sh -c 'read y; exec /bin/cat'";
@@ -160,7 +163,7 @@ static void test_exec_chain(void **state)
 	assert_int_equal(read(out[0], &c, 1), 1); /* cat runs */
 	assert_int_equal(c, 'z');
 	s = slice_of(sb, &pid, 1, start, now_ns());
-	/* at the start it has our maps */
+	/* at the start of the window the child has our maps */
 	assert_true(record__time(find_record(s, PERF_RECORD_COMM, pid, "before-exec")) < start);
 	assert_true(record__time(find_record(s, PERF_RECORD_MMAP2, pid, "test_sideband")) < start);
 	assert_true(record__time(find_record(s, PERF_RECORD_COMM, pid, "sh")) > start);
@@ -173,7 +176,7 @@ static void test_exec_chain(void **state)
 	assert_null(find_record(s, PERF_RECORD_MMAP2, pid, "test_sideband"));
 	assert_true(record__time(find_record(s, PERF_RECORD_COMM, pid, "sh")) < first_exec);
 	sideband_slice__free(s);
-	/* and one that ends before: without the second exec */
+	/* a window that ends before: it lacks the second exec */
 	s = slice_of(sb, &pid, 1, start, first_exec);
 	assert_null(find_record(s, PERF_RECORD_COMM, pid, "cat"));
 	sideband_slice__free(s);
@@ -465,8 +468,8 @@ static void test_mended(void **state)
 }
 
 /*
- * An event like that of `perf record`, opened on this thread before the probe. On kernels with the
- * stale build id bit, it must not get one.
+ * An event like `perf record` opens, on this thread and before the probe. On kernels with the stale
+ * build id bit, it must not get that bit.
  */
 static void test_probe_disturbs_nobody(void **state)
 {
@@ -506,7 +509,7 @@ static void test_probe_disturbs_nobody(void **state)
 	close(fd);
 }
 
-/* All tasks, requested or not. */
+/* A slice has all tasks, requested or not. */
 static void test_all_tasks(void **state)
 {
 	struct sideband *sb = start_sideband(&(struct sideband_opts){ .all = true });

@@ -174,7 +174,7 @@ static void test_age(void **state)
 
 /*
  * The table holds the promised number of spans, whatever their keys, even if it held others before.
- * Further spans are counted as dropped, or measured as well.
+ * Further spans are either counted as dropped or measured, too.
  */
 static void check_all_in_flight(bool nested)
 {

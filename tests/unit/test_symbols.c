@@ -115,7 +115,7 @@ static int count_chunk_lines(const struct buf *text, void *arg)
 	return n[1] > 50000 ? -E2BIG : 0;
 }
 
-/* Pieces end with lines, and nothing is lost between them. */
+/* Each piece ends with the end of a line, and nothing is lost between pieces. */
 static void test_text_chunks(void **state)
 {
 	int fd = memfd_create("text", 0);
@@ -217,8 +217,7 @@ static void test_kallsyms(void **state)
 }
 
 /*
- * Addresses in two functions of the running kernel, its own one and another, as /proc/kallsyms has
- * them.
+ * Addresses in two functions of the running kernel, do_exit() and vfs_read(), from /proc/kallsyms.
  */
 static bool kernel_addresses(uint64_t v[static 2])
 {

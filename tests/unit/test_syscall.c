@@ -65,7 +65,7 @@ static void test_syscall(void **state)
 	assert_string_equal(s.last.subject.comm, "frbpf-thread");
 	assert_string_equal(s.last.subject.process, "frbpf-leader");
 	assert_memory_equal(&s.last.subject, &s.last.current, sizeof(s.last.subject));
-	/* where it was: in the kernel, called from this program */
+	/* where the task was: in the kernel, called from this program */
 	assert_int_equal(s.n_stacks, 1);
 	assert_int_equal(s.stacks.time, s.last.time);
 	assert_int_equal(s.stacks.cpu, s.last.cpu);
@@ -307,7 +307,7 @@ static void test_restarted_calls(void **state)
 	await_call(f, 3);
 	kill(child, SIGUSR1);
 	assert_int_equal(await(child), 0);
-	/* one sleep, to its real end */
+	/* it is one sleep, up to its real end */
 	assert_int_equal(state_of(d, slots[0]).matched, 1);
 	assert_true(state_of(d, slots[0]).max_value >= 999 * MS);
 	/*

@@ -205,13 +205,13 @@ static void a_child_of_ours(void **state)
 
 	assert_true(pid >= 0);
 	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* of a test that fails */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* ends with a test that fails */
 		pause();
 		_exit(0);
 	}
 	assert_int_equal(setpriority(PRIO_PROCESS, pid, 7), 0);
 	assert_int_equal(sched_getaffinity(pid, sizeof(set), &set), 0);
-	for (int i = 0, n = 0; i < CPU_SETSIZE; i++) /* the first of them alone */
+	for (int i = 0, n = 0; i < CPU_SETSIZE; i++) /* only the first allowed CPU */
 		if (CPU_ISSET(i, &set) && n++)
 			CPU_CLR(i, &set);
 	assert_int_equal(sched_setaffinity(pid, sizeof(set), &set), 0);
@@ -228,7 +228,10 @@ static void a_child_of_ours(void **state)
 	assert_non_null(strstr(json_string_value(command), "test_task_state"));
 	json_decref(o);
 	json_decref(command);
-	/* before its birth, another task had its number; and a task that has ended is not found */
+	/*
+	 * before the birth of the child, another task had its number: not found; nor is a task that
+	 * has ended
+	 */
 	assert_int_equal(task_state__read(&no_roots, pid, 1000000, &o), -ESRCH);
 	assert_int_equal(task_state__command(examiner, pid, 1000000, &command), -ESRCH);
 	kill(pid, SIGKILL);

@@ -188,7 +188,7 @@ static void test_broken_buffer(void **state)
 
 	add_comm(&b, 1);
 	add_comm(&b, 2);
-	for (size_t len = b.len / 2 + 1; len < b.len; len++) { /* every cut of the second */
+	for (size_t len = b.len / 2 + 1; len < b.len; len++) { /* the second is cut at every byte */
 		exact = malloc(len);
 		assert_non_null(exact);
 		memcpy(exact, b.data, len);

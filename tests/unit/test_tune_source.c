@@ -101,8 +101,8 @@ static void each_source_is_measured_or_refused(void **state)
 	}
 	for (const struct when_source_desc *s = when_sources; s->name; s++) {
 		/*
-		 * has the same hits as `tracepoint`, but is known only when the rule is bound to
-		 * the kernel
+		 * this source has the same hits as `tracepoint`, but is known only once the rule is
+		 * bound to the kernel
 		 */
 		if (s->source != FRBPF_SOURCE_TRACEPOINT_FIELDS && !(told >> s->source & 1))
 			fail_msg("'%s' is in no line", s->name);

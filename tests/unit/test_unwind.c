@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* This program unwinds its own stack; backtrace(3) is the witness. */
+/* This program unwinds its own stack, and compares that with backtrace(3). */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>

@@ -288,7 +288,7 @@ static void test_recursion(void **state)
 	munmap(f, sizeof(*f));
 }
 
-/* Calls on several stacks, also of several threads: none is missed, none is too long. */
+/* Calls on several stacks, and in several threads: none is missed, and no value is too long. */
 static void test_stack_switch(void **state)
 {
 	struct rule_conf rules[] = {

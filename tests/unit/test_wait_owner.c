@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The owners of what a thread waits for: locks of this process, and file locks. */
+/* The owners of locks that a thread waits for: locks of this process, and file locks. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

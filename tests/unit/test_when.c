@@ -625,7 +625,7 @@ static void all_calls(void **state)
 	assert_true(w.fails && w.any_errno && !w.all_calls);
 }
 
-/* Each meaning has one spelling, so that rules with equal targets share programs. */
+/* Targets with one meaning get one spelling, so that rules with equal targets share programs. */
 static void targets(void **state)
 {
 	static const char *const cases[][2] = {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Answers of why about waits and CPU time. Needs no root. */
+/* Answers of `frbpf why` about waits and CPU time. Needs no root. */
 #include "analyse/prev_state.h"
 #include "analyse/why/why_text.h"
 #include "why_story.h"
 
 /*
- * The switch to the subject is missing, as on machines that hide what an idle CPU does. It may also
- * have run while records were lost.
+ * The switch to the subject is missing, as on machines that hide what an idle CPU does. The subject
+ * may also have run while records were lost.
  */
 static void test_hidden_end(void **state)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Answers of why about locks and their owners, stops, and being slowed down. Needs no root. */
+/* Answers of `frbpf why` about locks and their owners, stops, and slowed tasks. Needs no root. */
 #include "analyse/prev_state.h"
 #include "common/cleanup.h"
 #include "why_story.h"
@@ -34,7 +34,7 @@ static void test_owner_of_spinlock(void **state)
 	}
 }
 
-/* A task spins for a mutex or semaphore only while the owner runs: that is HOG. */
+/* A task spins for a mutex or semaphore only while the owner runs. Here HOG is the owner. */
 static void test_owner_by_samples(void **state)
 {
 	struct why_verdict v = { 0 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Answers of why about requests to devices. Needs no root. */
+/* Answers of `frbpf why` about requests to devices. Needs no root. */
 #include "analyse/prev_state.h"
 #include "common/cleanup.h"
 #include "why_story.h"
@@ -256,7 +256,7 @@ static void test_own_limit(void **state)
 	why__free(w);
 }
 
-/* If it is unknown when its own request was issued, others may have come later. */
+/* If it is unknown when SUBJECT's request was issued, the others may have come later. */
 static void test_own_issue_not_seen(void **state)
 {
 	struct why *w = waits_for_device(SCHED_RQ_INSERT);
@@ -377,7 +377,7 @@ static void check_served_for(const char *comm, uint32_t waker, uint8_t flags, co
 	why__free(w);
 }
 
-/* A device that works for a kernel thread works for the task that gave that thread its work. */
+/* If a device works for a kernel thread, the answer names the task that woke the thread. */
 static void test_served_on_behalf(void **state)
 {
 	const char *const of_others = "unknown<others-requests";
@@ -458,7 +458,7 @@ static void test_times_of_the_last(void **state)
 	why__free(w);
 }
 
-/* All flushes have sector 0: of two in flight, events do not tell which one ended. */
+/* All flushes have sector 0. If two are in flight, events do not tell which one ended. */
 static void test_two_flushes(void **state)
 {
 	for (int i = 0; i < 3; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Answers of why about interrupts. Needs no root. */
+/* Answers of `frbpf why` about interrupts. Needs no root. */
 #include "analyse/why/why_text.h"
 #include "why_story.h"
 

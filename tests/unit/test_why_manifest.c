@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What why takes from the manifest. Needs no root. */
+/* What `frbpf why` takes from the manifest. Needs no root. */
 #include "analyse/why/why_text.h"
 #include "why_story.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What why says to look at next, or to record. Needs no root. */
+/* What `frbpf why` says to look at next, or to record. Needs no root. */
+#include "common/cleanup.h"
 #include "analyse/why/why_text.h"
 #include "why_story.h"
 
@@ -126,7 +127,7 @@ static void test_ring_to_record(void **state)
 		{ 1000, 45000, "ring = 90s " },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct why *w = story_computes();
 		struct buf b = { 0 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Answers of why about waits for a CPU and CPU quotas. Needs no root. */
+/* Answers of `frbpf why` about waits for a CPU and CPU quotas. Needs no root. */
 #include "why_story.h"
 
 /* SUBJECT waits 20 ms for CPU 1, while @idle_cpu idles. CPU 0 idles for the last @ms of that. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Shared by tests of why: made-up events, for cases that a test cannot provoke on a machine, and
- * what the answers about them say.
+ * Shared by tests of `frbpf why`: made-up events, for cases that a test cannot provoke on a
+ * machine, and what the answers about them say.
  */
 #ifndef TESTS_UNIT_WHY_STORY_H
 #define TESTS_UNIT_WHY_STORY_H
