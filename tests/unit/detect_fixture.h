@@ -422,7 +422,7 @@ static inline void check_program(const struct bpf_prog_info *info)
 	assert_int_not_equal(info->type, BPF_PROG_TYPE_TRACEPOINT);
 }
 
-/* Count the programs whose names begin with @prefix. */
+/* Check the programs whose names begin with @prefix. Returns how many there are. */
 static inline int check_instructions(const char *prefix)
 {
 	struct bpf_prog_info info;

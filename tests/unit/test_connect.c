@@ -48,7 +48,6 @@ static socklen_t loopback(int family, uint16_t port, struct sockaddr_in6 *ret)
 	return sizeof(*ret);
 }
 
-/* A listening socket. */
 static int listen_on(int family, int backlog, uint16_t *ret_port)
 {
 	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);

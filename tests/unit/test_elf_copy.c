@@ -195,7 +195,7 @@ static int count_usdt(const struct elf_usdt *p, void *arg)
 	return 0;
 }
 
-/* Returns whether it could be read. */
+/* Read the file by all readers of symbols. Returns whether elf_file__open() succeeded. */
 static bool read_symbols(const char *path, int fd, size_t *n)
 {
 	struct elf_symbols symbols = { .wanted = NULL };

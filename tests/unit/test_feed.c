@@ -59,7 +59,6 @@ static void events_close(struct events *e)
 	}
 }
 
-/* The event that a test waits for */
 struct wanted {
 	uint32_t what, owner;
 	int found;

@@ -243,7 +243,7 @@ static struct learnt await_learnt(const struct detectors *d, uint32_t slot)
 	return v;
 }
 
-/* The largest value of the triggers. */
+/* The trigger with the largest value. */
 static struct frbpf_trigger largest(struct detectors *d)
 {
 	struct sink s = collect(d, 0);

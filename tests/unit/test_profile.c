@@ -369,7 +369,7 @@ _Static_assert(offsetof(struct raw_switch, next_pid) == 40, "the format's offset
 #define SWITCH_ID   77
 #define LEAVING_ID  78
 
-/* A record of the task @tid at @time. */
+/* A record by task @tid at @time. It is about task 5. */
 static void add_task_record(struct buf *b, uint16_t type, uint16_t misc, uint32_t tid,
 			    uint64_t time)
 {

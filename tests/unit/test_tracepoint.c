@@ -368,7 +368,7 @@ static void test_reload(void **state)
 
 /* ---- the verifier's view of the programs ---- */
 
-/* Programs with our names that were loaded after @after. */
+/* Check the programs with our names that were loaded after @after. Returns how many there are. */
 static int check_programs(uint32_t after)
 {
 	struct bpf_prog_info info;

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Returns the address of library_burn(). */
+/* Load @path, burn @ns in its library_burn() and unload it. Returns the address of the function. */
 static void *burn_in(const char *path, uint64_t ns)
 {
 	void *lib = dlopen(path, RTLD_NOW);
