@@ -80,7 +80,7 @@ static void read_events_back(struct fixture *x, const struct buf *b, struct perf
 	assert_int_equal(perfdata__publish(w, "perf.data", &size, &x->err), 0);
 	perfdata__free(w);
 	snprintf(path, sizeof(path), "%s/perf.data", x->dir);
-	assert_int_equal(sched_events__add_file(ret, path, &x->err), 0);
+	assert_int_equal(sched_events__add_file(ret, path, 0, &x->err), 0);
 	sched_events__sort(ret);
 }
 

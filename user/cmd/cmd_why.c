@@ -99,7 +99,7 @@ static int explain_files(const struct why_options *o, struct err *err, struct wh
 		code = err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; !code && i < r.n; i++)
 		for (size_t k = 0; !code && k < r.v[i].n_files; k++)
-			code = why__add_file(w, r.v[i].files[k], err);
+			code = why__add_file(w, r.v[i].files[k], 0, err);
 	recordings__free(&r);
 	code = code ?: why__ask(w, &o->q, err);
 	if (code) {

@@ -88,7 +88,7 @@ static int explain_incident(const struct outcome *o, const struct incident_quest
 	for (size_t i = 0; i < inc->n_files && !code; i++)
 		if (inc->files[i].path)
 			code = why__add_file(w, outcome__fd_path(o, inc->files[i].path, path),
-					     &err);
+					     inc->files[i].since, &err);
 	return code ?: why__ask(w, &k->q, &err);
 }
 

@@ -35,6 +35,7 @@ struct run_file {
 	char *path;	     /* absolute; owned. NULL: it could not be written */
 	char *error;	     /* why it was not written; owned. NULL: it was */
 	uint64_t start, end; /* ns, its window */
+	uint64_t since;	     /* ns: every CPU is complete from here on, within the window */
 };
 
 struct run_frame {

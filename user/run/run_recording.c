@@ -61,7 +61,8 @@ static int take_dump_file(struct run_incident *to, const struct dump_result *res
 	f = &v[to->n_files++];
 	*f = (struct run_file){ .session = strdup(res->session->name),
 				.start = res->start,
-				.end = res->end };
+				.end = res->end,
+				.since = res->complete > res->start ? res->complete : res->start };
 	if (res->error)
 		f->error = strdup(res->error_text);
 	else if (asprintf(&f->path, "%s/session-%s/%s", base, res->session->name, res->file) < 0)

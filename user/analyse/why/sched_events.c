@@ -393,7 +393,8 @@ static int file_note(struct sched_events *e, const char *path)
 	return 0;
 }
 
-int sched_events__add_file(struct sched_events *e, const char *path, struct err *err)
+int sched_events__add_file(struct sched_events *e, const char *path, uint64_t since,
+			   struct err *err)
 {
 	struct events_adding a = { .e = e, .err = err };
 	int code;
@@ -407,6 +408,8 @@ int sched_events__add_file(struct sched_events *e, const char *path, struct err 
 		return code;
 	code = samples_add(&a);
 	replay__free(a.r);
+	if (a.first && since && since < a.first)
+		a.first = since;
 	if (a.first && (!e->begin || a.first < e->begin))
 		e->begin = a.first;
 	if (a.last > e->end)

@@ -96,8 +96,13 @@ struct sched_events {
 	size_t n_handlers, handlers_cap;
 };
 
-/* Add a recording. 0; -EINVAL, -ENOMEM or errno of the read, message in @err. */
-int sched_events__add_file(struct sched_events *e, const char *path, struct err *err);
+/*
+ * Add a recording. @since, ns: it is complete from here on; 0: unknown, so its first switch counts.
+ * On an idle machine that may come much later. 0; -EINVAL, -ENOMEM or errno of the read, message in
+ * @err.
+ */
+int sched_events__add_file(struct sched_events *e, const char *path, uint64_t since,
+			   struct err *err);
 /* Sort by time. Call once, after the last file. */
 void sched_events__sort(struct sched_events *e);
 void sched_events__free(struct sched_events *e);

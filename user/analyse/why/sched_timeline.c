@@ -547,7 +547,7 @@ static int cpu_close(struct cpu_line *c, uint64_t end)
 }
 
 /* What has not ended lasts until the end of the recording. */
-static int close_all(struct sched_timeline *t)
+static int close_tasks(struct sched_timeline *t)
 {
 	uint64_t end = t->events->end;
 	int err = 0;
@@ -595,7 +595,7 @@ int sched_timeline__build(struct sched_timeline *t, struct sched_events *e)
 		return -ENOMEM;
 	for (size_t i = 0; i < e->n && !err; i++)
 		err = feed_event(t, i);
-	err = err ?: close_all(t);
+	err = err ?: close_tasks(t);
 	join_gaps(t);
 	return err;
 }

@@ -35,9 +35,9 @@ void why__free(struct why *w)
 	free(w);
 }
 
-int why__add_file(struct why *w, const char *path, struct err *err)
+int why__add_file(struct why *w, const char *path, uint64_t since, struct err *err)
 {
-	return sched_events__add_file(&w->events, path, err);
+	return sched_events__add_file(&w->events, path, since, err);
 }
 
 int why__use_kernel_names(struct why *w, const json_t *lines)

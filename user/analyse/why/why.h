@@ -202,8 +202,8 @@ struct why_question {
 int why__new(struct why **ret); /* -ENOMEM */
 void why__free(struct why *w);	/* NULL is legal */
 
-/* Add a recording. Errors are those of sched_events__add_file(). */
-int why__add_file(struct why *w, const char *path, struct err *err);
+/* Add a recording: see sched_events__add_file(). */
+int why__add_file(struct why *w, const char *path, uint64_t since, struct err *err);
 /* Take the names of the kernel from @lines, see kernel_names.h. 0 or -ENOMEM. */
 int why__use_kernel_names(struct why *w, const json_t *lines);
 /*

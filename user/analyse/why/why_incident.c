@@ -32,6 +32,11 @@ static uint64_t time_of(const json_t *trigger)
 	return manifest_number(json_object_get(trigger, "time"), "monotonic_ns");
 }
 
+static uint64_t time_of_window(const json_t *window, const char *which)
+{
+	return manifest_number(json_object_get(window, which), "monotonic_ns");
+}
+
 static bool recording_is_there(const char *path)
 {
 	_cleanup_close_ int fd = opening__recording(path);
@@ -56,6 +61,18 @@ static bool find_dump(const json_t *session, const char *base, char path[static 
 	return recording_is_there(path);
 }
 
+/* ns: from when on the rings of all CPUs were complete, within the window; 0: unknown */
+static uint64_t complete_since(const json_t *session)
+{
+	const json_t *window = json_object_get(session, "window");
+	uint64_t start = time_of_window(window, "start"), end = time_of_window(window, "end");
+	uint64_t covered = manifest_number(window, "covered_ns");
+
+	if (!start || covered >= end)
+		return start;
+	return end - covered > start ? end - covered : start;
+}
+
 static int add_dumps(struct why *w, const json_t *manifest, const char *base, struct err *err)
 {
 	char path[PATH_MAX];
@@ -66,7 +83,7 @@ static int add_dumps(struct why *w, const json_t *manifest, const char *base, st
 	json_array_foreach (json_object_get(manifest, "sessions"), i, s) {
 		if (code || !find_dump(s, base, path))
 			continue;
-		code = why__add_file(w, path, err);
+		code = why__add_file(w, path, complete_since(s), err);
 		n++;
 	}
 	if (!code && !n)
@@ -390,7 +407,7 @@ int why_incident__ask_dump(const char *path, struct err *err, struct why **ret)
 		return err_set(err, -ENODATA, "%s has no trigger: name a task with --tid", path);
 	if (why__new(&w))
 		return err_set(err, -ENOMEM, "out of memory");
-	code = why__add_file(w, path, err)
+	code = why__add_file(w, path, 0, err)
 		       ?: why_ask(w, f.tid, f.time, f.value, (struct why_question){ 0 }, err);
 	if (code) {
 		why__free(w);

@@ -71,7 +71,7 @@ static int add_next_file(struct buf *b, const struct next_context *c)
 	unsigned int fd;
 	int skip = 0;
 
-	/* of frbpf run: what comes below its output directory */
+	/* a dump of `frbpf run`: only the path below its output directory */
 	if (sscanf(path, "/proc/self/fd/%u/%n", &fd, &skip) == 1 && skip)
 		path += skip;
 	return escape__shell(b, path);
@@ -206,7 +206,7 @@ static int add_next_text(struct buf *b, const char *text, const struct next_cont
 	return err ?: buf__add_str(b, text);
 }
 
-/* The file with the first such event in the interval. False: there is none. */
+/* Finds the first file that has an event of @kind in the interval. False: there is none. */
 static bool find_next_file(const struct why *w, enum sched_kind kind, size_t *ret)
 {
 	const struct sched_events *e = why__events(w);

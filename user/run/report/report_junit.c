@@ -6,7 +6,7 @@
 #include "rules/units.h"
 #include "run/report/report.h"
 
-/* Makes a text, with parts from outside: the caller escapes it as a whole. */
+/* Makes a text that may have characters of XML: the caller escapes it. */
 typedef int (*text_fn)(const struct outcome *o, size_t rule, struct buf *b);
 
 static int add_escaped(const struct outcome *o, size_t rule, text_fn fn, struct buf *b)
