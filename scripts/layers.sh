@@ -11,36 +11,45 @@ set -u
 . "$(dirname "$0")/check/tap.sh"
 cd "${1:-$(dirname "$0")/..}" || exit 1
 
-# DIRECTORY: what it uses. Each line names only directories of lines above it, so there are no cycles.
+# DIRECTORY: what it uses. Each line names only directories of lines above it, so there are no cycles. `bpf` has the types
+# that user/ shares with BPF programs, `skeletons` the programs.
 layers='
+bpf:
+skeletons:
 common:
 perfdata: common
 symbols: perfdata common
-rules: common
+rules: common bpf
 confine: symbols rules perfdata common
 admin: common
-examine: symbols rules perfdata common
+examine: symbols rules perfdata common bpf
 proxy: common
-record: admin rules perfdata common
+record: admin rules perfdata common bpf
 sideband: examine admin symbols perfdata common
-detect: examine admin symbols rules common
-dump: detect record sideband examine symbols rules perfdata common
-analyse: symbols perfdata common
+detect: examine admin symbols rules common bpf skeletons
+dump: detect record sideband examine symbols rules perfdata common bpf
+analyse: symbols perfdata common bpf
 trial: analyse rules common
 daemon: dump detect record sideband proxy examine admin confine symbols rules perfdata common
-run: daemon dump detect record sideband proxy examine confine symbols analyse rules perfdata common
+run: daemon dump detect record sideband proxy examine confine symbols analyse rules perfdata common bpf
 bench: run record rules common
-cmd: bench run daemon dump detect record sideband proxy examine admin confine symbols trial analyse rules perfdata common
+cmd: bench run daemon dump detect record sideband proxy examine admin confine symbols trial analyse rules perfdata common bpf
 main.c: cmd rules common
 '
 
 # Prints "DIRECTORY FILE:LINE INCLUDED-DIRECTORY" for every include of a file in another directory.
 includes() {
 	# shellcheck disable=SC2016 # of awk
-	find user -name '*.[ch]' -print0 | sort -z | xargs -0 awk '
-		/^#include "[^"]*\/[^"]*"/ {
+	find user -name '*.[ch]' -print0 | sort -z | xargs -0 awk -v of_bpf=" $(echo bpf/*.h) " '
+		/^#include "/ {
 			split(FILENAME, of, "/")
 			split($2, what, /[\/"]/)
+			if (index(of_bpf, " bpf/" what[2] " "))
+				what[2] = "bpf"
+			else if (what[2] ~ /\.skel\.h$/)
+				what[2] = "skeletons"
+			else if ($2 !~ /\//)
+				next
 			if (of[2] != what[2])
 				print of[2], FILENAME ":" FNR, what[2]
 		}'
