@@ -99,12 +99,24 @@ missing_words() { # PAGE
 		fail "missing: $(missing_words docs/frbpf-rules.5 <"$BATS_TEST_TMPDIR/fields")"
 }
 
-@test "the page on manifests has every name in a manifest" {
-	local file=user/dump/base/manifest.c
-	grep -v '#include' $file | grep -oE '"[a-z_]{2,}"' | tr -d '"' | sort -u >"$BATS_TEST_TMPDIR/names"
-	grep -qx threshold_ns "$BATS_TEST_TMPDIR/names"
-	[[ ! $(missing_words docs/frbpf-manifest.5 <"$BATS_TEST_TMPDIR/names") ]] ||
-		fail "missing: $(missing_words docs/frbpf-manifest.5 <"$BATS_TEST_TMPDIR/names")"
+# Words in quotes that may be names in JSON.
+quoted_words() {
+	grep -v '#include' | grep -oE '"[a-z_]{2,}"' | tr -d '"' | sort -u
+}
+
+@test "the pages have every name in a manifest, and in the verdict of why" {
+	local names=$BATS_TEST_TMPDIR/names
+	{
+		cat user/dump/base/manifest.c
+		grep -h json_ user/dump/state/*.c
+	} | quoted_words >"$names"
+	grep -qx threshold_ns "$names"
+	[[ ! $(missing_words docs/frbpf-manifest.5 <"$names") ]] ||
+		fail "missing: $(missing_words docs/frbpf-manifest.5 <"$names")"
+	quoted_words <user/analyse/why/why_text.c >"$names"
+	grep -qx first_ns "$names"
+	cat docs/frbpf-why.1 docs/frbpf-manifest.5 >"$names.pages"
+	[[ ! $(missing_words "$names.pages" <"$names") ]] || fail "missing: $(missing_words "$names.pages" <"$names")"
 }
 
 @test "a rules file in a page is valid" {
