@@ -625,7 +625,7 @@ struct frbpf_prefilter {
 
 /*
  * Summary of one bank of rules. It is in struct frbpf_control, in the .bss of the source. Programs
- * read `generation` once per event and use bank `generation & 1` of the rule map. A reload writes
+ * read `bank_flips` once per event and use bank `bank_flips & 1` of the rule map. A reload writes
  * the other bank, and then flips.
  */
 struct frbpf_bank {
@@ -665,7 +665,7 @@ struct frbpf_look {
 };
 
 struct frbpf_control {
-	__u32 generation;
+	__u32 bank_flips;
 	__u32 self_tgid;    /* our process, in the initial pid namespace; never a subject */
 	__u32 scope;	    /* enum frbpf_scope; set before anything is attached */
 	__u32 self_tid;	    /* the thread that ran learn_self(), in the same namespace */

@@ -9,7 +9,7 @@
 #define EEXIST 17
 
 /*
- * Two banks of rules; control.generation tells which is in force. Entry i of bank b is at 2 * i +
+ * Two banks of rules; control.bank_flips tells which is in force. Entry i of bank b is at 2 * i +
  * b. A source that is loaded many times, for few rules each, gets a smaller map.
  */
 struct {

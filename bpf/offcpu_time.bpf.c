@@ -26,7 +26,7 @@ const volatile bool of_cgroups = false; /* only tasks of @cgroups, or below */
 const volatile bool with_kernel = true, with_user = true;
 const volatile bool sampled = false; /* for `run = evidence`: see off_cpu_counts() */
 
-#define BUDGET_NS	   200000  /* sampled: a task gets one record for this much sleep */
+#define BUDGET_NS	   200000 /* sampled: one record for this much sleep of a task */
 #define PREEMPTED_LEAST_NS 1000000 /* sampled: shorter times without a CPU are not written */
 #define USER_PAUSE_NS	   200000  /* sampled: the user stack of a task is not taken more often */
 

@@ -353,7 +353,7 @@ __noinline int rule_run(__u32 idx, struct match *m)
 /* The bank in force. Read it once per event: a reload may flip it at any time. */
 static __always_inline __u32 rules_bank(void)
 {
-	return *(volatile __u32 *)&control.generation & 1;
+	return *(volatile __u32 *)&control.bank_flips & 1;
 }
 
 static __always_inline bool rules_below(__u32 bank, __u64 value)

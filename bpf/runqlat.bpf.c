@@ -23,7 +23,7 @@ static __always_inline void wait_runnable(struct task_struct *task, __u64 now)
 {
 	struct wait *wait = wait_of(task);
 
-	/* A task that was preempted on its way to sleep waits since then, not since the wake-up. */
+	/* A task preempted on its way to sleep has waited since then, not since the wake-up. */
 	if (wait && !(wait->begin && wait_lasts(wait, task)))
 		wait_begin(wait, task, now);
 }

@@ -13,7 +13,7 @@
 char LICENSE[] SEC("license") = "GPL";
 
 struct flight_data {
-	__u32 generation; /* control.generation when args were extracted */
+	__u32 flips;	  /* control.bank_flips when args were extracted */
 	__u32 tid;	  /* this and `born`: of the task that ran at the last start */
 	__u64 born;
 	union {
@@ -68,9 +68,9 @@ static __always_inline void key_take(struct flight_key *key, const struct frbpf_
 
 static __always_inline void save_args(struct flight_data *data, const struct hit_args *args)
 {
-	__u32 generation = *(volatile __u32 *)&control.generation, bank = generation & 1, i;
+	__u32 flips = *(volatile __u32 *)&control.bank_flips, bank = flips & 1, i;
 
-	data->generation = generation;
+	data->flips = flips;
 	for (i = 0; i < FRBPF_MAX_ARGS; i++) {
 		if (i >= start_extracts[bank].n)
 			break;
@@ -149,7 +149,7 @@ static __always_inline bool load_args(struct match *m, const struct flight_data 
 
 	if (!start_slots[bank])
 		return true;
-	if (data->generation != *(volatile __u32 *)&control.generation)
+	if (data->flips != *(volatile __u32 *)&control.bank_flips)
 		return false;
 	for (i = 0; i < FRBPF_MAX_ARGS; i++) {
 		if (!(start_slots[bank] >> i & 1))

@@ -18,7 +18,8 @@ other_idioms() { # DIRECTORY
 	# shellcheck disable=SC2016 # of awk
 	find "$1" -name '*.c' -print0 | sort -z | xargs -0 awk '
 		FNR == 1 {guard = ""}
-		/^\t+int ([a-z_0-9]+( = [^;,()]*)?, )*(r|ret|rc)( =|,|;)/ {
+		/^\t+int ([a-z_0-9]+( = [^;,()]*)?, )*(r|ret|rc)( =|,|;)/ ||
+		/^[a-z].*[(,] ?int (r|ret|rc|error)[,)]/ {
 			print FILENAME ":" FNR ": an error is int err, or int code"
 		}
 		/\<(err|code) \? (err|code) : / {print FILENAME ":" FNR ": write ?:"}

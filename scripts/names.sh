@@ -18,9 +18,9 @@ set -u
 cd "${1:-$(dirname "$0")/..}" || exit 1
 
 # A name of only these words says nothing. They are verbs, prepositions, pronouns and the like.
-no_nouns='about|add|all|and|as|at|before|below|by|do|find|first|for|from|get|give|gone|has|in|into|is|it|keep|make|mark'
-no_nouns+='|merge|new|next|not|of|off|old|on|one|or|other|out|own|read|rest|same|second|set|take|tell|that|then|this|to'
-no_nouns+='|too|try|two|up|wanted|whole|why|with|write'
+no_nouns='about|add|all|and|as|at|before|below|by|close|do|find|first|for|from|get|give|gone|has|in|into|is|it'
+no_nouns+='|keep|make|mark|merge|new|next|not|of|off|old|on|one|open|or|other|out|own|print|read|rest|same|second|set'
+no_nouns+='|take|tell|that|then|this|to|too|try|two|up|wanted|whole|why|with|write'
 no_noun="^(($no_nouns)(_|\$))+\$"
 
 # NAME: why bpf/ and user/ share it

@@ -34,7 +34,7 @@ static size_t enough(const struct stage *s)
 	return (s->ns / PACE_NS + 1) * (128 << 10);
 }
 
-static int open_in(const char *directory, const char *name, int flags)
+static int open_file_in(const char *directory, const char *name, int flags)
 {
 	char path[160];
 	int fd;
@@ -49,7 +49,7 @@ static int open_in(const char *directory, const char *name, int flags)
 /* A file on the slow disk's ext4 with allocated blocks. */
 static int allocated_file(const char *name, size_t bytes)
 {
-	int fd = open_in(disk->mounted, name, O_RDWR | O_CREAT);
+	int fd = open_file_in(disk->mounted, name, O_RDWR | O_CREAT);
 	char *p = block_of(bytes);
 
 	if (pwrite(fd, p, bytes, 0) != (ssize_t)bytes || fsync(fd))
@@ -117,7 +117,7 @@ static void fsync_behind(struct stage *s)
 static void *fills_journal(void *arg)
 {
 	struct stage *s = arg;
-	int fd = open_in(disk->mounted, "theirs", O_RDWR | O_CREAT);
+	int fd = open_file_in(disk->mounted, "theirs", O_RDWR | O_CREAT);
 
 	s->culprit = my_tid();
 	write_start(fd, enough(s));
@@ -137,7 +137,7 @@ static void journal(struct stage *s)
 	t = start(fills_journal, s);
 	wait_phase(s, 1);
 	usleep(3000);
-	mine = open_in(disk->mounted, "mine", O_RDWR | O_CREAT);
+	mine = open_file_in(disk->mounted, "mine", O_RDWR | O_CREAT);
 	begin(s);
 	if (fsync(mine))
 		die("fsync");

@@ -208,7 +208,7 @@ sample_type() { # LINE of perf evlist -v
 	[[ $stderr == "frbpf: error: "*"read a dump without its manifest with \`frbpf why"* ]] || fail "$stderr"
 	# there is no incident to explain: the message says so, and does not blame the file
 	run -0 --separate-stderr frbpf ls --causes
-	[[ ! $output && $stderr == *"no incident of a rule yet"* ]] || fail "$output$stderr"
+	[[ ! $output && $stderr == *"no rule has fired yet: no incident in "* ]] || fail "$output$stderr"
 	run -1 --separate-stderr frbpf why
 	[[ $stderr == *"requested by hand"* ]] || fail "$stderr"
 }

@@ -190,7 +190,7 @@ try() {
 	# a recording has no uids: a rule on a uid may have fired, or cannot have fired
 	same "unknown" "$(of root '[.fired, .maybe, .doubtful_fields]')" '[0,1,"uid"]'
 	same "whatever its uid" "$(of nobody '[.fired, .maybe]')" '[0,0]'
-	frbpf test "$RULES" "$name" | grep -q 'recordings do not tell uid' || fail "$(frbpf test "$RULES" "$name")"
+	frbpf test "$RULES" "$name" | grep -q 'recordings do not have uid' || fail "$(frbpf test "$RULES" "$name")"
 }
 
 @test "facts that recordings lack are reported, and so are files that are not recordings" {

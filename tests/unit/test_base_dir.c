@@ -176,7 +176,7 @@ static void test_slash_at_the_end(void **state)
 }
 
 /* Run in a child that does not inherit the lock. 0: the message has the owner's pid. */
-static int open_second(const struct place *p, pid_t owner)
+static int open_second_base(const struct place *p, pid_t owner)
 {
 	struct base_dir b;
 	struct err err = { 0 };
@@ -198,7 +198,7 @@ static void check_owned(const struct place *p)
 
 	assert_true(child >= 0);
 	if (child == 0)
-		_exit(open_second(p, owner));
+		_exit(open_second_base(p, owner));
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 }

@@ -249,7 +249,7 @@ static void remove_file(void)
 	unlinkat(AT_FDCWD, "/nowhere/at/all", 0);
 }
 
-static void open_to_write(void)
+static void open_file_to_write(void)
 {
 	close(openat(AT_FDCWD, "/dev/null", O_WRONLY | O_CLOEXEC));
 }
@@ -290,8 +290,8 @@ static int end_of(void (*act)(void))
 static void an_opener_opens_files_to_read_and_does_nothing_else(void **state)
 {
 	static void (*const refused[])(void) = {
-		start_program, start_process, open_socket,
-		remove_file,   open_to_write, make_file, /* sanitizers write reports */
+		start_program, start_process,	   open_socket,
+		remove_file,   open_file_to_write, make_file, /* sanitizers write reports */
 	};
 
 	assert_int_equal(end_of(look_at_file), 0);

@@ -34,7 +34,7 @@ static bool has_string(const struct frbpf_node *n)
 }
 
 /* The normal form as text, with conjunctions in parentheses. */
-static void print(const struct expr *e, struct buf *out)
+static void print_expr(const struct expr *e, struct buf *out)
 {
 	buf__add_str(out, "(");
 	for (uint32_t i = 0; i < e->n_nodes; i++) {
@@ -118,7 +118,7 @@ static void normal_forms(void **state)
 		struct expr e = parse_good(forms[i].text);
 		struct buf out = { 0 };
 
-		print(&e, &out);
+		print_expr(&e, &out);
 #ifndef __x86_64__
 		if (strstr(forms[i].text, "syscall =="))
 			continue;

@@ -222,7 +222,7 @@ static void enter(const char *cgroup)
 	close(fd);
 }
 
-static void open_in(const char *cgroup, int times)
+static void open_from_cgroup(const char *cgroup, int times)
 {
 	pid_t pid = fork();
 
@@ -257,10 +257,10 @@ static void test_cgroup(void **state)
 	detectors__confine_to_cgroup(d, id);
 	update(d, rs->rules, rs->n_rules, &slot);
 	fail_to_open(5);
-	open_in(mount, 5);
+	open_from_cgroup(mount, 5);
 	assert_int_equal(matched(d, slot), 0);
-	open_in(top, 2);
-	open_in(below, 3);
+	open_from_cgroup(top, 2);
+	open_from_cgroup(below, 3);
 	assert_int_equal(matched(d, slot), 5);
 	close_detectors(d, rs);
 	while (rmdir(below) && errno == EBUSY)

@@ -158,7 +158,7 @@ static size_t limit_rows(size_t n, const struct diff_options *opts)
 	return opts->limit && n > opts->limit ? opts->limit : n;
 }
 
-static void print_rest(size_t n, const struct diff_options *opts)
+static void print_rows_left(size_t n, const struct diff_options *opts)
 {
 	if (limit_rows(n, opts) < n)
 		printf("  ... and %zu smaller changes: --limit 0 shows all\n",
@@ -251,7 +251,7 @@ static void print_function_rows(const struct event_change *c, const struct profi
 		print_function_diff(a->tables->functions, f->function);
 		putchar('\n');
 	}
-	print_rest(c->n, opts);
+	print_rows_left(c->n, opts);
 }
 
 static int print_event_diff(const char *session, const char *name, const struct profile *a,
@@ -308,7 +308,7 @@ static void print_stack_diff(const struct profile *p, const struct stack_change 
 }
 
 /* Print the share of waits that had not ended: their length is only a lower bound. */
-static void print_open(const struct stack_change *s)
+static void print_open_share(const struct stack_change *s)
 {
 	if (s->open.a > 0 || s->open.b > 0)
 		printf(", not ended: %.0f%% of A, %.0f%% of B", s->open.a, s->open.b);
@@ -343,10 +343,10 @@ static int print_offcpu(const char *session, const struct profile *a, const stru
 		print_shares(&s->share, false);
 		printf("  %9.2f %9.2f  %s", s->times.a, s->times.b,
 		       offcpu__state_name(stack->state));
-		print_open(s);
+		print_open_share(s);
 		print_stack_diff(a, s);
 	}
-	print_rest(c.n, opts);
+	print_rows_left(c.n, opts);
 	if (a->offcpu.lost + b->offcpu.lost)
 		printf("  %" PRIu64 " times in A and %" PRIu64 " in B a task's return was not "
 		       "recorded: these do not count\n",

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HASH_NONFATAL_OOM 1 /* hh.tbl is NULL when memory is out */
+#define HASH_NONFATAL_OOM 1 /* uthash sets hh.tbl to NULL when memory runs out */
 #include <uthash.h>
 
 #include "perfdata/record.h"

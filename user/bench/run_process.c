@@ -43,10 +43,8 @@ struct args { /* words, each with a NUL */
 
 static void args__add(struct args *a, const char *name, const char *value)
 {
-	if (!a->err)
-		a->err = buf__printf(&a->text, "%s%s%s", name, value ? "=" : "", value ?: "");
-	if (!a->err)
-		a->err = buf__add(&a->text, "", 1);
+	a->err = a->err ?: buf__printf(&a->text, "%s%s%s", name, value ? "=" : "", value ?: "");
+	a->err = a->err ?: buf__add(&a->text, "", 1);
 	a->n++;
 }
 
@@ -65,8 +63,7 @@ static void args__add_opts(struct args *a, const struct run_opts *o)
 		args__add(a, "--session", o->sessions[i]);
 	for (size_t i = 0; i < o->n_thresholds; i++) {
 		snprintf(value, sizeof(value), "=%lluns", (unsigned long long)o->thresholds[i].ns);
-		if (!a->err)
-			a->err = buf__printf(&a->text, "--threshold=%s", o->thresholds[i].rule);
+		a->err = a->err ?: buf__printf(&a->text, "--threshold=%s", o->thresholds[i].rule);
 		args__add(a, value, NULL);
 	}
 	if (o->as_user)

@@ -119,7 +119,7 @@ static void print_sessions(const json_t *m)
 	       json_is_true(json_object_get(m, "recovered")) ? " recovered" : "");
 }
 
-static void print_why(const json_t *m)
+static void print_verdict(const json_t *m)
 {
 	const char *verdict =
 		json_string_value(json_object_get(json_object_get(m, "why"), "verdict"));
@@ -204,7 +204,7 @@ static int list_incidents(const char *base, bool json)
 			    json_is_true(json_object_get(m, "contradicted")));
 		print_others(m);
 		print_sessions(m);
-		print_why(m);
+		print_verdict(m);
 		putchar('\n');
 		json_decref(m);
 	}

@@ -139,7 +139,7 @@ static void print_suppressed(const json_t *counts)
 		{ "max_dumps", "max-dumps of all rules" },
 		{ "capped", "max-dumps reached meanwhile" },
 		{ "keys_full", "too many keys of its 'per'" },
-		{ "ring_full", "trigger ring full" },
+		{ "ring_full", "trigger queue full" },
 		{ "busy", "too many incidents at once" },
 		{ "muted", "muted" },
 	};
@@ -214,7 +214,7 @@ static void print_learnt(const json_t *learnt)
 	       status_duration(learnt, "threshold_ns", at, sizeof(at)), num(learnt, "values"), in);
 	if (num(learnt, "values") < num(learnt, "values_needed") &&
 	    json_object_get(learnt, "ago_ns"))
-		printf("              too few new values: the threshold is %s old\n",
+		printf("              too few new values: the threshold was computed %s ago\n",
 		       status_duration(learnt, "ago_ns", of, sizeof(of)));
 }
 
@@ -241,7 +241,7 @@ static void print_rule(const json_t *v, bool verbose)
 	print_learnt(json_object_get(v, "learnt"));
 	if (verbose && num(v, "not_seen"))
 		printf("  not seen: %" PRIu64
-		       " waits of its source: the kernel hid their beginning or end\n",
+		       " waits of its source: the kernel did not show their beginning or end\n",
 		       num(v, "not_seen"));
 	if (verbose)
 		print_values(json_object_get(v, "values"));
@@ -325,11 +325,11 @@ static void print_verbose(const json_t *s)
 		       num(trig, "busy"), num(trig, "stale"), num(trig, "malformed"));
 	if (num(trig, "unmeasured"))
 		printf("  not seen:   %" PRIu64
-		       " waits or calls without a beginning (no room to note it) or an end\n",
+		       " waits or calls: no room to note the beginning, or the end was missed\n",
 		       num(trig, "unmeasured"));
 	if (num(trig, "texts_unread"))
 		printf("  not seen:   %" PRIu64
-		       " strings of programs could not be read: str() or path did not match\n",
+		       " strings could not be read, so str() or path did not match\n",
 		       num(trig, "texts_unread"));
 	if (num(trig, "looks_failed"))
 		printf("  not seen:   %" PRIu64

@@ -80,7 +80,7 @@ static void print_limits(const struct trial_rule *r, const struct retrace_result
 	char text[256];
 
 	if (maybe)
-		printf("  unknown:  %" PRIu64 " more may match; recordings do not tell %s\n", maybe,
+		printf("  unknown:  %" PRIu64 " more may match: recordings do not have %s\n", maybe,
 		       trial_rule__fields(r, r->doubtful, text, sizeof(text))[0]
 			       ? text
 			       : "what these calls waited for");

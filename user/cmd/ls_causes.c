@@ -231,7 +231,7 @@ int ls_causes__print(const struct incident_list *v, bool json)
 		status = EXIT_FAILED;
 	}
 	if (!json && !json_object_size(groups) && status == EXIT_DONE)
-		log_info("no incident of a rule yet in %s", v->dir);
+		log_info("no rule has fired yet: no incident in %s", v->dir);
 	if (groups && print_groups(groups, json))
 		status = EXIT_FAILED;
 	json_decref(groups);

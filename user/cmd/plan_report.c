@@ -420,7 +420,7 @@ static void print_plan_session(const json_t *s, uint64_t cpus)
 		print_names(events, EVENTS_SHOWN);
 	}
 	if (num(s, "left_out"))
-		printf("; %" PRIu64 " of the line are tracepoints, not looked up",
+		printf("; %" PRIu64 " tracepoints of the line were not checked",
 		       num(s, "left_out"));
 	if (str(s, "lacking")[0])
 		printf("\n  lacking:    this kernel has no %s", str(s, "lacking"));

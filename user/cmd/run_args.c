@@ -271,7 +271,7 @@ static bool set_last_window(const struct parser *p, const char *value)
 }
 
 /* Take an option of `bench` only. */
-static bool take_of_bench(const struct parser *p, int opt, const char *value)
+static bool take_bench_option(const struct parser *p, int opt, const char *value)
 {
 	struct bench_opts *o = p->bench;
 
@@ -300,7 +300,7 @@ static bool take_of_bench(const struct parser *p, int opt, const char *value)
 }
 
 /* Take an option of `run` only. */
-static bool take_of_run(const struct parser *p, int opt, const char *value)
+static bool take_run_option(const struct parser *p, int opt, const char *value)
 {
 	struct run_opts *o = p->opts;
 
@@ -388,7 +388,7 @@ static bool take_option(const struct parser *p, int opt, const char *value)
 		o->log = value;
 		return true;
 	default:
-		return p->bench ? take_of_bench(p, opt, value) : take_of_run(p, opt, value);
+		return p->bench ? take_bench_option(p, opt, value) : take_run_option(p, opt, value);
 	}
 }
 

@@ -25,8 +25,8 @@ typedef int (*ring_fit_start_fn)(void *arg, size_t i, size_t bytes, struct err *
 				 struct dumper **ret);
 
 /*
- * Check the sessions of @g. True: a successor is ready; make an active set then. *ret_wait: ns
- * until the next check, or UINT64_MAX if no session has `ring`.
+ * Check the sessions of @g. True: a successor can take over; make an active set with it.
+ * *ret_wait: ns until the next check, or UINT64_MAX if no session has `ring`.
  */
 bool ring_fit__step(struct ring_fit *f, const struct active_set *g, ring_fit_start_fn start,
 		    void *arg, uint64_t *ret_wait);

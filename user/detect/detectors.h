@@ -49,7 +49,7 @@ void detectors__confine_to_cgroup(struct detectors *d, uint64_t id);
 
 /*
  * Put @rules in force. First, new sources are loaded and attached. Then the inactive bank of each
- * source is written, and its generation flipped. Last, sources without a rule are detached. A rule
+ * source is written, and its banks are flipped. Last, sources without a rule are detached. A rule
  * whose id was in force keeps its slot and its state (counters, cooldown); others get a clean slot.
  * ret_slots[i] is the slot of rule i. On failure the old rules stay in force; @err has the source,
  * the message of the kernel and the remedy.

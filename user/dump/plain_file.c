@@ -122,7 +122,7 @@ static int set_features(struct plain_file *f, struct file_features *ff)
 }
 
 /* Write what precedes the first record of the rings. */
-static int write_begin(struct plain_file *f, struct err *err)
+static int write_first_records(struct plain_file *f, struct err *err)
 {
 	struct file_features ff;
 	const struct perf_event_header *rec;
@@ -174,7 +174,7 @@ int plain_file__open(const struct dump_env *env, struct session *s, int dir_fd, 
 	code = disk_room__promise(env->room, dir_fd, s->output.min_free, 0, err);
 	code = code ?: begin_names(f, since, err);
 	code = code ?: plain_file_create(f, err);
-	code = code ?: write_begin(f, err);
+	code = code ?: write_first_records(f, err);
 	if (code) {
 		plain_file__free(f);
 		return err_prefix(err, code, "session '%s': ", s->name);

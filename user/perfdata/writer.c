@@ -198,14 +198,14 @@ static int make_writer(const char *name, const struct perfdata_attr *attrs, size
 	return code;
 }
 
-/* Write the front of the file. @r: the result of opening it. Frees @w on failure. */
-static int begin_writer(struct perfdata_writer *w, int r, struct err *err,
+/* Write the front of the file. @code: the result of opening it. Frees @w on failure. */
+static int begin_writer(struct perfdata_writer *w, int code, struct err *err,
 			struct perfdata_writer **ret)
 {
-	r = r ?: write_front(w, err);
-	if (r) {
+	code = code ?: write_front(w, err);
+	if (code) {
 		perfdata__free(w);
-		return r;
+		return code;
 	}
 	w->state = WRITER_RECORDS;
 	*ret = w;

@@ -97,9 +97,9 @@ static int open_dropping(struct event *ev, const struct place *at)
 	return fd;
 }
 
-static bool no_such_event(int error)
+static bool is_missing_event(int err)
 {
-	return error == -ENOENT || error == -ENODEV || error == -ENXIO || error == -EOPNOTSUPP;
+	return err == -ENOENT || err == -ENODEV || err == -ENXIO || err == -EOPNOTSUPP;
 }
 
 /* Sample by a timer if there are no cycles, as perf does. On failure @ev is unchanged. */
@@ -182,34 +182,34 @@ static const char *explain_invalid(const struct event *ev)
 	return "the PMU refuses these settings: can it sample, and is the config right?";
 }
 
-static int explain_open_failure(const struct event *ev, int cpu, int error, struct err *err)
+static int explain_open_failure(const struct event *ev, int cpu, int code, struct err *err)
 {
-	const char *text = strerror(-error);
+	const char *text = strerror(-code);
 	struct rlimit files = { 0 };
 
-	if (error == -EACCES || error == -EPERM)
-		return err_set(err, error,
+	if (code == -EACCES || code == -EPERM)
+		return err_set(err, code,
 			       "%s: no permission (kernel.perf_event_paranoid is %ld): run as "
 			       "root, or with "
 			       "CAP_PERFMON (before Linux 5.8: CAP_SYS_ADMIN)",
 			       ev->name, sysctl__kernel("perf_event_paranoid", 2));
-	if (error == -EMFILE && !getrlimit(RLIMIT_NOFILE, &files))
-		return err_set(err, error,
+	if (code == -EMFILE && !getrlimit(RLIMIT_NOFILE, &files))
+		return err_set(err, code,
 			       "%s: too many open files (every event takes one per CPU; the limit "
 			       "is %llu): raise "
 			       "it with ulimit -n, or LimitNOFILE= of the systemd unit, or record "
 			       "fewer events",
 			       ev->name, (unsigned long long)files.rlim_cur);
-	if (error == -EINVAL)
+	if (code == -EINVAL)
 		text = explain_invalid(ev);
 	for (size_t i = 0; i < ARRAY_SIZE(causes); i++)
-		if (causes[i].error == -error)
+		if (causes[i].error == -code)
 			text = causes[i].text;
-	if (error == -EOPNOTSUPP && ev->attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
+	if (code == -EOPNOTSUPP && ev->attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
 		text = "this machine's PMU has no history of branches for this event: remove -b, "
 		       "-j "
 		       "and lbr";
-	return err_set(err, error, "%s on CPU %d: %s", ev->name, cpu, text);
+	return err_set(err, code, "%s on CPU %d: %s", ev->name, cpu, text);
 }
 
 static int open_event_at(struct event *ev, const struct place *at, struct err *err,
@@ -217,7 +217,7 @@ static int open_event_at(struct event *ev, const struct place *at, struct err *e
 {
 	int fd = open_dropping(ev, at);
 
-	if (ev->cycles_fallback && no_such_event(fd))
+	if (ev->cycles_fallback && is_missing_event(fd))
 		fd = open_cpu_clock(ev, at, ret_notice);
 	return fd >= 0 ? fd : explain_open_failure(ev, at->cpu, fd, err);
 }

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 enum perf_option_verdict {
-	OPTION_TAKEN,	/* as in perf, as far as a flight recorder can */
+	OPTION_TAKEN,	/* works as in perf, unless a flight recorder cannot do that */
 	OPTION_NO_OP,	/* accepted without effect: `why` has the reason */
 	OPTION_REFUSED, /* an error: `why` has the reason and what to write instead */
 };

@@ -18,7 +18,7 @@ bool file_scope__differs(const struct source_text *src, struct span a, struct sp
 	return source_text__piece(src, a.off) != source_text__piece(src, b.off);
 }
 
-/* Make NAME-FILE from the name of the file that has @at, without directory and extension. */
+/* Make NAME-FILE. FILE: the name of the file that has @at, without directory and extension. */
 static int name_of_file(const struct source_text *src, struct span at, const char *name, char **ret)
 {
 	const char *path = source_text__name_at(src, at.off), *slash = strrchr(path, '/');

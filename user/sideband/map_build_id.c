@@ -8,7 +8,7 @@
 #include "common/cleanup.h"
 #include "sideband/map_build_id.h"
 
-#define ENTRIES_MAX 8192 /* more files than any machine runs; above it, the cache is emptied */
+#define ENTRIES_MAX 8192 /* above it, the cache is emptied; no machine runs so many files */
 
 struct entry {
 	UT_hash_handle hh;  /* by key and name */

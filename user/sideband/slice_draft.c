@@ -17,7 +17,7 @@
 struct needed {
 	UT_hash_handle hh; /* by pid */
 	uint32_t pid;
-	bool emit; /* false: only needed for what a child inherits from it; not written itself */
+	bool emit; /* false: it is not written, but a child inherits from it */
 	/* Processes related by forks in the window form a family. A page that one of them hit may
 	 * be in a map that it inherited from another. The root's pid identifies the family. */
 	struct needed *parent; /* NULL: the root */

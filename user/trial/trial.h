@@ -17,7 +17,7 @@ struct trial_fire {
 	uint64_t time, value; /* ns */
 	uint32_t key, pid, tid, cpu;
 	uint32_t known; /* bit per enum frbpf_field of the subject */
-	bool merged;	/* so soon after another that both are one incident */
+	bool merged;	/* so soon after another trigger that both are one incident */
 	char comm[FRBPF_COMM_LEN + 1];
 };
 

@@ -43,7 +43,7 @@ static void look__set_timer(struct look *l, uint64_t when)
 
 static const struct frbpf_bank *look_bank(const struct source *s)
 {
-	return &s->control->bank[s->control->generation & 1];
+	return &s->control->bank[s->control->bank_flips & 1];
 }
 
 /* The lowest threshold of rules that need looks; UINT64_MAX: there is no such rule. */
@@ -82,7 +82,7 @@ static int look__make(struct source *s)
 
 	s->looking->now = now_ns();
 	s->looking->next = UINT64_MAX;
-	s->looking->bank = s->control->generation & 1;
+	s->looking->bank = s->control->bank_flips & 1;
 	s->looking->source = s->ops->source;
 	s->looking->looker = looker_of(s);
 	err = look_bank(s)->min_pending == UINT64_MAX ? 0 : s->ops->look(s);

@@ -207,7 +207,7 @@ int source__open(const struct source_ops *ops, const char *target, const struct 
 
 static uint32_t bank_in_force(const struct source *s)
 {
-	return s->control->generation & 1;
+	return s->control->bank_flips & 1;
 }
 
 static int write_bank(struct source *s, const struct rule_table *table, struct err *err)
@@ -264,8 +264,8 @@ void source__flip(struct source *s)
 	if (s->ops->change_keys)
 		s->ops->change_keys(s, s->control->bank[now].watched_keys,
 				    s->control->bank[!now].watched_keys);
-	/* Release: whoever reads the new generation sees the bank that it names. */
-	__atomic_add_fetch(&s->control->generation, 1, __ATOMIC_SEQ_CST);
+	/* Release: whoever reads the new count sees the bank that it names. */
+	__atomic_add_fetch(&s->control->bank_flips, 1, __ATOMIC_SEQ_CST);
 	look__resume(s->look);
 }
 

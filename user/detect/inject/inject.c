@@ -53,7 +53,7 @@ int inject__load(struct source *s, const struct source_env *env, struct inject *
 
 uint32_t inject__bank(const struct inject *i)
 {
-	return __atomic_load_n(&i->skel->bss->control.generation, __ATOMIC_ACQUIRE) & 1;
+	return __atomic_load_n(&i->skel->bss->control.bank_flips, __ATOMIC_ACQUIRE) & 1;
 }
 
 bool inject__wants(const struct inject *i, enum frbpf_field field)
@@ -65,10 +65,10 @@ bool inject__wants(const struct inject *i, enum frbpf_field field)
 	return c->bank[inject__bank(i)].fields & (1U << field);
 }
 
-/* @error: errno of pidfd_open(). EINVAL: the task was reaped, but its pid is not free yet. */
-static bool sender_ended(int error)
+/* @code: errno of pidfd_open(). EINVAL: the task was reaped, but its pid is not free yet. */
+static bool sender_ended(int code)
 {
-	return error == ESRCH || error == EINVAL;
+	return code == ESRCH || code == EINVAL;
 }
 
 /*

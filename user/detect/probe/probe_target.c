@@ -72,9 +72,9 @@ static int add_probe_place(struct probe_target *t, const struct probe_file *file
 	return code ?: err_set(err, -ENOMEM, "out of memory");
 }
 
-static bool is_fatal_place_error(int r)
+static bool is_fatal_place_error(int err)
 {
-	return r == -ENOMEM || r == -E2BIG || r == -EMFILE || r == -ENFILE;
+	return err == -ENOMEM || err == -E2BIG || err == -EMFILE || err == -ENFILE;
 }
 
 static int find_probe_places(struct probe_target *t, struct err *err)

@@ -72,7 +72,7 @@ struct fields {
 	bool paused;
 	/* the bank that a reload is about to replace: while it is in force, no pause begins */
 	uint32_t leaving;
-	struct tap *next; /* made by write, activated by the flip; NULL: the old one continues */
+	struct tap *next; /* made when rules are written, used after the flip; NULL: keep the old */
 	char *args[2][FRBPF_MAX_ARGS]; /* names by bank and slot; owned */
 	struct cooling_rule *rules[2]; /* by bank; owned */
 	uint32_t n_rules[2];
