@@ -14,7 +14,8 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define MAX_SPANS 16384 /* begun and not ended; then the oldest are evicted */
+/* Spans begun and not ended that `spans` has room for; then the oldest are evicted. */
+const volatile __u64 max_spans = 1; /* set before load, with `spans` */
 
 struct span_key {
 	__u64 v[FRBPF_SPAN_KEYS];
@@ -30,7 +31,7 @@ struct begun {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, MAX_SPANS);
+	__uint(max_entries, 1); /* set before load */
 	__type(key, struct span_key);
 	__type(value, struct begun);
 } spans SEC(".maps");
@@ -111,12 +112,12 @@ static __always_inline void set_values(struct match *m, const __u64 *start, cons
 /*
  * Count an added entry, and an eviction if there was one. The map does not report evictions, and an
  * end without a start is normal. But if more entries were added than the map can hold, it has
- * evicted one. It keeps free entries in reserve for each CPU, so it evicts some entries earlier.
- * Those are not counted: they look like spans that are under way.
+ * evicted one. Above FRBPF_MAX_IN_FLIGHT, it may evict entries before it is full, as CPUs hold free
+ * ones. Those are not counted: they look like spans that are under way.
  */
 static __always_inline void count_evicted(void)
 {
-	if (__sync_fetch_and_add(&n_spans, 1) < MAX_SPANS)
+	if (__sync_fetch_and_add(&n_spans, 1) < (__s64)max_spans)
 		return;
 	__sync_fetch_and_add(&n_spans, -1);
 	__sync_fetch_and_add(&unmeasured, 1);

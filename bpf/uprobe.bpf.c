@@ -21,8 +21,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define MAX_CALLS 16384 /* active and abandoned calls; then the oldest are evicted */
-#define N_ARGS	  6
+#define N_ARGS 6
 
 struct call_key {
 	__u64 frame;
@@ -38,9 +37,10 @@ struct call {
 	__u64 args[N_ARGS];
 };
 
+/* Active and abandoned calls; when there are too many, the oldest are evicted. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, MAX_CALLS);
+	__uint(max_entries, 1); /* set before load */
 	__type(key, struct call_key);
 	__type(value, struct call);
 } calls SEC(".maps");

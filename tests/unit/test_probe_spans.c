@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
+#include "detect/probe/user_probe.h"
 #include "pending_fixture.h"
 #include "user_probe_fixture.h"
 
@@ -113,10 +114,8 @@ static void test_between_functions(void **state)
 	munmap(f, sizeof(*f));
 }
 
-#define SPANS_MAX 16384 /* of the table */
-
-/* Ends without a start, and more spans at once than the table has room for. */
-static void run_too_many_spans(struct findings *f, long n)
+/* Ends without a start, and many spans at once. */
+static void run_spans_at_once(struct findings *f, long n)
 {
 	set_name(subject_name());
 	for (long i = 0; i < 100; i++)
@@ -127,18 +126,30 @@ static void run_too_many_spans(struct findings *f, long n)
 		watched_end(0, i);
 }
 
-static void test_evicted_starts_are_counted(void **state)
+static void test_as_many_as_promised(void **state)
 {
-	const long more = 1000;
 	struct watch w;
 
 	SKIP_UNLESS_UPROBES();
 	w = watch(RULE("all", BY_ARG " > 1ns", "", COUNT));
-	await_success(spawn(run_too_many_spans, NULL, SPANS_MAX + more));
+	await_success(spawn(run_spans_at_once, NULL, FRBPF_MAX_IN_FLIGHT));
+	assert_int_equal(missing(w.d), 0);
+	assert_int_equal(matched(w.d, w.slots[0]), FRBPF_MAX_IN_FLIGHT);
+	watch__end(&w);
+}
+
+static void test_evicted_starts_are_counted(void **state)
+{
+	const long more = 1000, most = user_probe__lru_entries();
+	struct watch w;
+
+	SKIP_UNLESS_UPROBES();
+	w = watch(RULE("all", BY_ARG " > 1ns", "", COUNT));
+	await_success(spawn(run_spans_at_once, NULL, most + more));
 	assert_int_equal(missing(w.d), more);
-	assert_in_range(matched(w.d, w.slots[0]), 1, SPANS_MAX);
+	assert_in_range(matched(w.d, w.slots[0]), 1, most);
 	/* the table is empty again */
-	await_success(spawn(run_too_many_spans, NULL, 100));
+	await_success(spawn(run_spans_at_once, NULL, 100));
 	assert_int_equal(missing(w.d), more);
 	watch__end(&w);
 }
@@ -401,6 +412,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_between_functions),
+		cmocka_unit_test(test_as_many_as_promised),
 		cmocka_unit_test(test_evicted_starts_are_counted),
 		cmocka_unit_test(test_by_argument),
 		cmocka_unit_test(test_from_a_static_probe),

@@ -174,6 +174,7 @@ static int set_up_probe_span(struct source *s, struct probe_span *p,
 
 	skel->rodata->daemon_pidns = env->pidns;
 	skel->rodata->n_places = count_span_places(p);
+	skel->rodata->max_spans = user_probe__lru_entries();
 	for (uint32_t i = 0; i < t->keys.n_keys; i++) {
 		const char *start = t->keys.keys[i].start, *end = t->keys.keys[i].end;
 
@@ -183,6 +184,7 @@ static int set_up_probe_span(struct source *s, struct probe_span *p,
 	bpf_program__set_autoload(skel->progs.due_rest, span_target__outlives_task(&t->keys));
 	bpf_map__set_autocreate(skel->maps.match_room, false);
 	err = bpf_map__set_max_entries(skel->maps.places, count_span_places(p));
+	err = err ?: bpf_map__set_max_entries(skel->maps.spans, skel->rodata->max_spans);
 	err = err ?: source__prepare(s, skel->obj, env);
 	err = err ?: probe_span_bpf__load(skel);
 	err = err ?: each_span_place(p, 0, write_span_place);

@@ -37,7 +37,8 @@ static int uprobe_load(struct source *s, const struct source_env *env)
 	p->skel = skel;
 	skel->rodata->daemon_pidns = env->pidns;
 	choose_programs(skel, p->target);
-	err = source__prepare(s, skel->obj, env);
+	err = bpf_map__set_max_entries(skel->maps.calls, user_probe__lru_entries());
+	err = err ?: source__prepare(s, skel->obj, env);
 	err = err ?: uprobe_bpf__load(skel);
 	if (!err)
 		source__bind(s, skel);

@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include "admin/admin.h"
+#include "common/cpus.h"
 #include "detect/probe/user_probe.h"
+
+#define LRU_HELD 128 /* entries: LOCAL_FREE_TARGET */
 
 #define UPROBE_PMU "/sys/bus/event_source/devices/uprobe/type"
 
@@ -71,6 +74,11 @@ int user_probe__keep(struct user_probe *p, struct bpf_link *link)
 	p->links = links;
 	p->links[p->n_links++] = link;
 	return 0;
+}
+
+uint32_t user_probe__lru_entries(void)
+{
+	return FRBPF_MAX_IN_FLIGHT + LRU_HELD * cpus__n_possible();
 }
 
 struct bpf_link *user_probe__attach(const struct bpf_program *prog, int file, uint64_t offset,
