@@ -331,7 +331,7 @@ static __always_inline void check_pending(struct match *m, struct flight *f, __u
 		n_stacks++;
 }
 
-static long flight_look(void *map, const __u64 *at, const struct flight *seen, void *unused)
+static long request_look(void *map, const __u64 *at, const struct flight *seen, void *unused)
 {
 	struct flight_key key = {};
 	struct flight *f;
@@ -353,7 +353,7 @@ static long flight_look(void *map, const __u64 *at, const struct flight *seen, v
 	return 0;
 }
 
-LOOK_OVER(io_look, flights, flight_look)
+LOOK_OVER(io_look, flights, request_look)
 
 static long stack_forget(void *map, struct stack_of *key, void *value, void *unused)
 {

@@ -44,8 +44,8 @@ const volatile struct frbpf_probe_key start_keys[FRBPF_SPAN_KEYS];
 const volatile struct frbpf_probe_key end_keys[FRBPF_SPAN_KEYS];
 __u8 values[2][FRBPF_MAX_ARGS]; /* by bank and slot: FRBPF_PROBE_* */
 
-static __always_inline void read_args(struct pt_regs *ctx, const struct frbpf_usdt_place *place,
-				      __u64 *args)
+static __always_inline void read_place_args(struct pt_regs *ctx,
+					    const struct frbpf_usdt_place *place, __u64 *args)
 {
 	__u32 i;
 
@@ -81,7 +81,7 @@ static __always_inline struct span_key span_key(const volatile struct frbpf_prob
 }
 
 /* Identifies a span among those that began at the same time. */
-static __always_inline __u64 span_id(const struct span_key *key)
+static __always_inline __u64 probe_span_id(const struct span_key *key)
 {
 	__u64 id = key->v[0];
 
@@ -156,7 +156,7 @@ int ps_start(struct pt_regs *ctx)
 	place = place_of(ctx);
 	if (!place)
 		return 0;
-	read_args(ctx, place, begun.args);
+	read_place_args(ctx, place, begun.args);
 	key = span_key(start_keys, begun.args);
 	begun.tid = (__u32)task->pid;
 	begun.born = task->start_boottime;
@@ -197,7 +197,7 @@ int ps_end(struct pt_regs *ctx)
 
 	if (!place)
 		return 0;
-	read_args(ctx, place, args);
+	read_place_args(ctx, place, args);
 	key = span_key(end_keys, args);
 	begun = bpf_map_lookup_elem(&spans, &key);
 	if (!begun)
@@ -212,7 +212,7 @@ int ps_end(struct pt_regs *ctx)
 	}
 	if (!m)
 		return 0;
-	m->id = span_id(&key);
+	m->id = probe_span_id(&key);
 	m->source = FRBPF_SOURCE_PROBE_SPAN;
 	user_match_run(m);
 	return 0;
@@ -252,7 +252,7 @@ static void due_match(const struct due *due, struct match *m, __u64 sp)
 		return;
 	due_begin(m, due);
 	m->source = FRBPF_SOURCE_PROBE_SPAN;
-	m->id = span_id(&key);
+	m->id = probe_span_id(&key);
 	set_values(m, begun->args, NULL);
 	due_run(m, due, &begun->seen);
 }

@@ -231,8 +231,8 @@ static __always_inline void span_add_due(const struct flight *f, struct due *due
 		due_add(&of, due);
 }
 
-static long flight_look(void *map, const struct flight_key *key, const struct flight *f,
-			void *unused)
+static long span_flight_look(void *map, const struct flight_key *key, const struct flight *f,
+			     void *unused)
 {
 	struct due due = {};
 
@@ -255,7 +255,7 @@ static long flight_look(void *map, const struct flight_key *key, const struct fl
 	return 0;
 }
 
-LOOK_OVER(span_look, flights, flight_look)
+LOOK_OVER(span_look, flights, span_flight_look)
 
 static void due_match(const struct due *due, struct match *m, __u64 sp)
 {

@@ -414,7 +414,7 @@ int BPF_PROG(sc_exit, struct pt_regs *regs, long ret)
 }
 
 /* Is the task still in the call? Not if it runs a signal handler: that may never return. */
-static __always_inline bool call_lasts(const struct call *call, struct pt_regs *regs)
+static __always_inline bool syscall_lasts(const struct call *call, struct pt_regs *regs)
 {
 	return call->stage <= CALL_LEFT && call->ip == syscall_ip(regs) &&
 	       call->sp == syscall_sp(regs);
@@ -469,7 +469,7 @@ int sc_look(struct bpf_iter__task *ctx)
 	take_file(m, task, regs, nr);
 	take_peer(m, task, regs, nr, -1, false);
 	m->val[MATCH_SUBJECT][FRBPF_FIELD_SYSCALL][0] = nr;
-	if (call_lasts(call, regs) && *(volatile __u64 *)&call->begin == begin)
+	if (syscall_lasts(call, regs) && *(volatile __u64 *)&call->begin == begin)
 		look_run(m, task, &call->seen);
 	return 0;
 }

@@ -45,7 +45,7 @@ struct {
 	__type(value, struct call);
 } calls SEC(".maps");
 
-static __always_inline void read_args(struct pt_regs *ctx, __u64 *args)
+static __always_inline void read_call_args(struct pt_regs *ctx, __u64 *args)
 {
 	args[0] = PT_REGS_PARM1(ctx);
 	args[1] = PT_REGS_PARM2(ctx);
@@ -97,7 +97,7 @@ int up_hit(struct pt_regs *ctx)
 	if (!m)
 		return 0;
 	m->source = FRBPF_SOURCE_UPROBE;
-	read_args(ctx, args);
+	read_call_args(ctx, args);
 	for (int i = 0; i < N_ARGS; i++)
 		m->val[MATCH_SUBJECT][FRBPF_FIELD_ARG + i][0] = args[i];
 	user_match_run(m);
@@ -131,7 +131,7 @@ int up_enter(struct pt_regs *ctx)
 		__sync_fetch_and_add(&unmeasured, 1);
 	if (!begun)
 		begun = 1;
-	read_args(ctx, call.args);
+	read_call_args(ctx, call.args);
 	call.tid = (__u32)task->pid;
 	call.born = task->start_boottime;
 	call.seen = 0;

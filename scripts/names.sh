@@ -3,8 +3,8 @@
 #
 # Checks the names of static functions, as TAP: one test for each directory of user/ and of tests/, and one for bpf/. A
 # name says what the function is about: it has more than one word, and one of them is a noun. No other file of user/ has
-# a static function of this name, so gdb, perf and grep find one function. bpf/ and user/ share a name only if both
-# functions do the same: see `both`.
+# a static function of this name, nor has another BPF program, so gdb, perf and grep find one function. bpf/ and user/
+# share a name only if both functions do the same: see `both`.
 #
 # A static function of a test has no name of a function of user/ or bpf/, static or not: tests are linked with user/,
 # and frbpf shows the functions of workloads. One word is enough for its name, but it must say more than a verb. Two
@@ -98,6 +98,18 @@ names_of_tests() { # DIRECTORY
 		{print $2 ": " $1 "() is also in " where[$1]}' <(echo "$others") - < <(test_functions "$1")
 }
 
+# Prints names that two BPF programs share. A function that a header of bpf/ declares may have a definition in each.
+shared_in_bpf() {
+	awk '$2 !~ /^bpf\// {next}
+		$2 ~ /\.h$/ {declared[$1] = 1}
+		{where[$1] = where[$1] " " $2; files[$1]++}
+		END {
+			for (name in files)
+				if (files[name] > 1 && !(name in declared))
+					print name "() is in" where[name]
+		}' <<<"$all" | sort
+}
+
 # Prints names that bpf/ and user/ share but `both` lacks, and names in `both` that they do not share.
 shared_names() {
 	awk -v both="$both" '
@@ -126,7 +138,7 @@ for directory in user/*/ bpf/; do
 			print $2 ": " $1 "() is also in " file
 		}
 		{name = $1; file = $2}' <<<"$all")
-	[[ $directory != bpf ]] || wrong+=${wrong:+$'\n'}$(shared_names)
+	[[ $directory != bpf ]] || wrong+=${wrong:+$'\n'}$(shared_names; shared_in_bpf)
 	result "static functions of $directory" "$wrong"
 done
 
