@@ -13,7 +13,7 @@
 #include "daemon/recorder.h"
 #include "daemon/retainer.h"
 #include "daemon/status_json.h"
-#include "dump/rings/coverage.h"
+#include "dump/rings/ring_history.h"
 #include "examine/examiner.h"
 #include "record/session.h"
 #include "sideband/sideband.h"

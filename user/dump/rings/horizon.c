@@ -5,7 +5,7 @@
 
 #include "common/clock.h"
 #include "dump/rings/horizon.h"
-#include "dump/rings/ring_laps.h"
+#include "dump/rings/ring_history.h"
 
 /* A record that is written while a head is read may be this much older than its position says. */
 #define IN_FLIGHT_NS 1000000000ULL

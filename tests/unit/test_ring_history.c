@@ -4,11 +4,80 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "dump/rings/ring_laps.h"
+#include "dump/rings/ring_history.h"
 
-#define SIZE 4096
+#define SIZE 4096 /* of a ring, bytes */
 
-static void test_young(void **state)
+static void gap_found(const struct gap_log *g, uint64_t time, uint64_t paused, uint64_t resumed)
+{
+	uint64_t from = 0, to = 0;
+
+	assert_true(gap_log__find(g, time, &from, &to));
+	assert_int_equal(from, paused);
+	assert_int_equal(to, resumed);
+}
+
+static void no_gap_found(const struct gap_log *g, uint64_t time)
+{
+	uint64_t from = 1, to = 2;
+
+	assert_false(gap_log__find(g, time, &from, &to));
+	assert_int_equal(from, 1);
+	assert_int_equal(to, 2);
+}
+
+static void test_gaps_empty(void **state)
+{
+	struct gap_log g = { 0 };
+
+	no_gap_found(&g, 0);
+	no_gap_found(&g, UINT64_MAX);
+}
+
+static void test_gaps_the_last_before(void **state)
+{
+	struct gap_log g = { 0 };
+
+	gap_log__add(&g, 100, 110);
+	gap_log__add(&g, 200, 220);
+	no_gap_found(&g, 99);
+	gap_found(&g, 110, 100, 110);
+	gap_found(&g, 150, 100, 110);
+	gap_found(&g, 199, 100, 110);
+	gap_found(&g, 220, 200, 220);
+	gap_found(&g, UINT64_MAX, 200, 220);
+}
+
+/*
+ * A ring takes records again before the time of its end is read. Its LOST record lies between the
+ * two.
+ */
+static void test_gaps_just_resumed(void **state)
+{
+	struct gap_log g = { 0 };
+
+	gap_log__add(&g, 100, 110);
+	gap_found(&g, 109, 100, 110);
+	gap_log__add(&g, 200, 220);
+	gap_found(&g, 219, 200, 220);
+}
+
+static void test_gaps_full(void **state)
+{
+	struct gap_log g = { 0 };
+	uint64_t i;
+
+	for (i = 1; i <= GAP_LOG_SIZE; i++)
+		gap_log__add(&g, i * 10, i * 10 + 1);
+	gap_found(&g, 11, 10, 11);
+	for (; i <= GAP_LOG_SIZE * 5 / 2; i++)
+		gap_log__add(&g, i * 10, i * 10 + 1);
+	for (uint64_t k = i - GAP_LOG_SIZE; k < i; k++)
+		gap_found(&g, k * 10 + 5, k * 10, k * 10 + 1);
+	no_gap_found(&g, (i - GAP_LOG_SIZE) * 10 - 1); /* forgotten */
+}
+
+static void test_laps_young(void **state)
 {
 	struct ring_laps l = { 0 };
 
@@ -28,7 +97,7 @@ static void test_several_laps_at_once(void **state)
 	assert_int_equal(ring_laps__note(&l, 40, 100 + 10 * SIZE, SIZE), 30);
 }
 
-static void test_silence(void **state)
+static void test_laps_silence(void **state)
 {
 	struct ring_laps l = { 0 };
 	uint64_t i;
@@ -44,7 +113,7 @@ static void test_silence(void **state)
  * Compares the result with a ring whose bytes are all known. It must never be later than the oldest
  * byte, and not much earlier.
  */
-static void test_against_model(void **state)
+static void test_laps_against_model(void **state)
 {
 	enum { STEPS = 20000 };
 	static uint64_t time_of[STEPS * 1100];
@@ -79,10 +148,14 @@ static void test_against_model(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_young),
+		cmocka_unit_test(test_gaps_empty),
+		cmocka_unit_test(test_gaps_the_last_before),
+		cmocka_unit_test(test_gaps_just_resumed),
+		cmocka_unit_test(test_gaps_full),
+		cmocka_unit_test(test_laps_young),
 		cmocka_unit_test(test_several_laps_at_once),
-		cmocka_unit_test(test_silence),
-		cmocka_unit_test(test_against_model),
+		cmocka_unit_test(test_laps_silence),
+		cmocka_unit_test(test_laps_against_model),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
