@@ -18,7 +18,7 @@
 #include "common/clock.h"
 #include "perfdata/record.h"
 #include "sideband/cgroup_scan.h"
-#include "sideband/kernel_modules.h"
+#include "sideband/kernel_code.h"
 #include "sideband/proc_scan.h"
 #include "temp_tree.h"
 

@@ -13,7 +13,6 @@
 #include "common/realtime.h"
 #include "sideband/build_id_probe.h"
 #include "sideband/cgroup_scan.h"
-#include "sideband/kernel_images.h"
 #include "sideband/proc_scan.h"
 #include "sideband/sideband_core.h"
 

@@ -11,7 +11,7 @@
 
 #include "perfdata/record.h"
 #include "sideband/bpf_store.h"
-#include "sideband/kernel_modules.h"
+#include "sideband/kernel_code.h"
 #include "sideband/map_build_id.h"
 #include "sideband/sideband.h"
 #include "sideband/sideband_log.h"

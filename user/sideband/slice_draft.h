@@ -6,7 +6,7 @@
 #ifndef FRBPF_SIDEBAND_SLICE_DRAFT_H
 #define FRBPF_SIDEBAND_SLICE_DRAFT_H
 
-#include "sideband/kernel_maps.h"
+#include "sideband/kernel_code.h"
 #include "sideband/map_build_id.h"
 #include "sideband/sideband.h"
 #include "sideband/sideband_log.h"

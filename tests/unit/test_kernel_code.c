@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "perfdata/record.h"
-#include "sideband/kernel_images.h"
+#include "sideband/kernel_code.h"
 
 #include "kernel_map_name.h"
 
