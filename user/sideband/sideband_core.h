@@ -10,7 +10,7 @@
 #include <sys/epoll.h>
 
 #include "perfdata/record.h"
-#include "sideband/bpf_store.h"
+#include "sideband/bpf_info.h"
 #include "sideband/kernel_code.h"
 #include "sideband/map_build_id.h"
 #include "sideband/sideband.h"
