@@ -65,8 +65,8 @@ enum cmd_parse cmd_next_option(const struct command *cmd, int argc, char **argv,
 			       struct location_hint *hint, int *ret_opt);
 
 /*
- * Call before a command reads recordings, see confine__reader(). 0, or EXIT_FAILED with an error
- * printed.
+ * Call before a command reads recordings, see reading__begin_command(). 0, or EXIT_FAILED with an
+ * error printed.
  */
 int cmd_read_only(void);
 

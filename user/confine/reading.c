@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -8,26 +10,204 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/buf.h"
 #include "common/call_filter.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/landlock.h"
 #include "common/limit.h"
 #include "common/log.h"
-#include "confine/confine_reader.h"
+#include "common/opening.h"
+#include "common/rights.h"
+#include "confine/allowed_calls.h"
 #include "confine/reading.h"
+#include "symbols/demangle.h"
+#include "symbols/file_search.h"
 
 #define DATA_MAX   (1UL << 30)	/* bytes of memory */
 #define RESULT_MAX (32UL << 20) /* bytes of JSON */
 #define PART_SIZE  4096
 
+#define ELF_MAGIC	"\177ELF"
+#define RECORDING_MAGIC "PERFILE2"
+
 #define HANGS_AFTER(seconds) ((seconds)*5U)
 
 #define COMMAND_SECONDS 3600
 #define COMMAND_DATA	(4UL << 30)
+
+/* ---- the opener ---- */
+
+/* Limit the rights of the opener. 0 or negative errno. */
+static int enter_opener(void)
+{
+	return rights__keep_reader() ?: opening_calls__limit();
+}
+
+/* Check that the file begins with @magic. Takes @fd over; returns it, or negative errno. */
+static int check_fd_magic(int fd, const char *magic)
+{
+	char begin[8];
+	size_t len = strlen(magic);
+
+	if (fd < 0)
+		return fd;
+	if (pread(fd, begin, len, 0) == (ssize_t)len && !memcmp(begin, magic, len))
+		return fd;
+	close(fd);
+	return -ENOEXEC;
+}
+
+static int open_recording(const char *path)
+{
+	_cleanup_close_ int fd = opening__recording(path);
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st))
+		return -errno;
+	return S_ISREG(st.st_mode) ? check_fd_magic(TAKE_FD(fd), RECORDING_MAGIC) : -ENXIO;
+}
+
+/* Does @path consist of @begin, one or more names, and @end? */
+static bool is_between(const char *path, const char *begin, const char *end)
+{
+	size_t len = strlen(path), b = strlen(begin), e = strlen(end);
+
+	return len > b + e && !strncmp(path, begin, b) && !strcmp(path + len - e, end) &&
+	       !strstr(path, "/../");
+}
+
+static bool is_kernel_file(const char *path)
+{
+	static const char *const names[] = { "/proc/kallsyms", "/proc/modules",
+					     "/sys/kernel/notes" };
+	const char *home = getenv("HOME");
+	char kept[PATH_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(path, names[i]))
+			return true;
+	if (is_between(path, "/sys/module/", "/notes/.note.gnu.build-id"))
+		return true;
+	if (!home || home[0] != '/' ||
+	    snprintf(kept, sizeof(kept), "%s/.debug/[kernel.kallsyms]/", home) >= PATH_MAX)
+		return false;
+	return is_between(path, kept, "/kallsyms");
+}
+
+static int open_kernel(const char *path)
+{
+	RAISED_RIGHTS(!strncmp(path, "/proc/", 6) ? RIGHTS_PROCESSES : 0);
+
+	return is_kernel_file(path) ? opening__kernel(path) : -EACCES;
+}
+
+/*
+ * Open a file for the process that reads: recordings, ELF files, perf-PID.map files, and a few
+ * files of the kernel. That process may have been taken over, so files are recognised by their
+ * first bytes, not by their names. Returns a descriptor or negative errno; -ENOEXEC: the file is
+ * none of these.
+ */
+static int open_for_reader(const struct opening_request *r)
+{
+	struct build_id id = { .size = r->id_size };
+	const struct mapped_file m = { r->path, &id, r->pid, r->start, r->end };
+
+	_Static_assert(sizeof(id.data) == OPENING_ID_MAX, "the same size");
+	memcpy(id.data, r->id, sizeof(id.data));
+	switch (r->kind) {
+	case OPENING_RECORDING:
+		return open_recording(r->path);
+	case OPENING_KERNEL:
+		return open_kernel(r->path);
+	case OPENING_TEMPORARY:
+		return opening__temporary();
+	case OPENING_MAPPED:
+		return check_fd_magic(file_search__mapped(&m, r->candidate), ELF_MAGIC);
+	case OPENING_DEBUG:
+		return check_fd_magic(file_search__debug(r->path, &id, r->link, r->candidate),
+				      ELF_MAGIC);
+	case OPENING_VDSO:
+		return check_fd_magic(file_search__vdso(&id), ELF_MAGIC);
+	case OPENING_PERF_MAP:
+		return file_search__perf_map(r->pid);
+	}
+	return -EINVAL;
+}
+
+/* ---- what the process may do ---- */
+
+static int compare_fds(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* Close all descriptors but the standard ones, the opener's and those of @keep. */
+static int close_other_fds(const int *keep, size_t n, int opener)
+{
+	int v[READING_FDS_MAX + 1], from = STDERR_FILENO + 1;
+
+	if (n > READING_FDS_MAX)
+		return -EINVAL;
+	for (size_t i = 0; i < n; i++)
+		v[i] = keep[i];
+	v[n++] = opener;
+	qsort(v, n, sizeof(*v), compare_fds);
+	for (size_t i = 0; i < n; i++) {
+		if (v[i] > from && close_range(from, v[i] - 1, 0))
+			return -errno;
+		from = v[i] >= from ? v[i] + 1 : from;
+	}
+	return close_range(from, ~0U, 0) ? -errno : 0;
+}
+
+static int filter_reader(const int *keep, size_t n, int opener)
+{
+	struct call_filter f;
+	int err;
+
+	allowed_calls__begin(&f);
+	call_filter__allow_if(&f, SYS_sendmsg, 0, ~0U, opener);
+	call_filter__allow_if(&f, SYS_recvmsg, 0, ~0U, opener);
+	for (size_t i = 0; i < n; i++)
+		call_filter__allow_if(&f, SYS_recvmsg, 0, ~0U, keep[i]);
+	call_filter__allow_if(&f, SYS_shutdown, 0, ~0U, opener);
+	allowed_calls__add_reader(&f);
+	err = call_filter__install(&f, SECCOMP_RET_TRAP);
+	return err == -ENOSYS ? 0 : err;
+}
+
+/*
+ * Confine this process, which reads recordings, and so untrusted programs and libraries. It starts
+ * an opener, which finds and opens the files: see opening.h. Afterwards the process can only read
+ * and write open files, and ask the opener. It has no capability, and cannot open, create or change
+ * files, execute programs or connect to anything. Refused system calls fail with ENOSYS, as on a
+ * kernel that lacks them, and are logged by name, once. Only the standard descriptors and the @n in
+ * @keep stay open. 0, also if the kernel has no seccomp filters; or negative errno.
+ */
+static int confine_reader(const int *keep, size_t n)
+{
+	int opener, err = allowed_calls__watch_refused();
+
+	/* now, since libraries would open files when they first need these */
+	tzset();
+	json_object_seed(0);
+	demangle__prepare();
+	err = err ?: opening__start(enter_opener, open_for_reader, keep, n, &opener);
+	err = err ?: close_other_fds(keep, n, opener);
+	err = err ?: rights__keep(NULL, 0);
+	if (!IS_SANITIZED)
+		err = err ?: landlock__no_files();
+	return err ?: filter_reader(keep, n, opener);
+}
 
 int reading__begin(unsigned int seconds, const int *keep, size_t n)
 {
@@ -35,7 +215,7 @@ int reading__begin(unsigned int seconds, const int *keep, size_t n)
 
 	if (!err && !IS_SANITIZED)
 		err = limit__set(RLIMIT_DATA, DATA_MAX);
-	return err ?: confine__reader(keep, n);
+	return err ?: confine_reader(keep, n);
 }
 
 /* ---- in a command that reads recordings itself ---- */
@@ -72,7 +252,7 @@ int reading__begin_command(void)
 		err = limit__set(RLIMIT_DATA, COMMAND_DATA);
 	if (!err && (signal(SIGXCPU, on_cpu_limit) == SIG_ERR || on_exit(print_memory_limit, NULL)))
 		err = -EINVAL;
-	return err ?: confine__reader(NULL, 0);
+	return err ?: confine_reader(NULL, 0);
 }
 
 /* ---- in the process ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Reads recordings, which are untrusted files, in a forked process. That process can only read, see
- * confine__reader(), and its memory and time are limited. If it dies, no harm is done.
+ * docs/SECURITY.md, and its memory and time are limited. If it dies, no harm is done.
  */
 #ifndef FRBPF_CONFINE_READING_H
 #define FRBPF_CONFINE_READING_H
@@ -10,9 +10,13 @@
 
 #include "common/err.h"
 
+#define READING_FDS_MAX 4
+
 /*
  * Limit such a process, before it reads anything. @seconds: limit of CPU time. @keep: the @n
- * descriptors that stay open, beside the standard ones. 0; or negative errno: read nothing.
+ * descriptors that stay open, READING_FDS_MAX at most, beside the standard ones. Call it when there
+ * are no other threads, with no_new_privs, and with SIGSYS not blocked. 0; or negative errno: read
+ * nothing.
  */
 int reading__begin(unsigned int seconds, const int *keep, size_t n);
 
