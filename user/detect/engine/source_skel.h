@@ -34,14 +34,4 @@
 		name##_bpf__destroy(s->skel);                                                      \
 	}
 
-/* The same, and NAME_look(), for a source that uses waits.bpf.h. */
-#define SOURCE_SKELETON_WAITS(name)                                                                \
-	SOURCE_SKELETON(name)                                                                      \
-	static int name##_look(struct source *s)                                                   \
-	{                                                                                          \
-		struct name##_bpf *skel = s->skel;                                                 \
-                                                                                                   \
-		return source__iterate(skel->progs.waits_look);                                    \
-	}
-
 #endif
