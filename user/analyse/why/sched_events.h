@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyse/why/sched_tasks.h"
 #include "common/err.h"
 
+#define SCHED_COMM    16    /* bytes */
 #define SCHED_HANDLER 24    /* bytes of the name of an interrupt's handler, with the NUL */
 #define SCHED_CPU_MAX 65536 /* no machine has more */
 
@@ -79,6 +79,29 @@ struct sched_event {
 	uint16_t handler; /* SCHED_IRQ, SCHED_INTERRUPT: 1 + index in handlers; 0: unknown */
 	uint32_t stack;	  /* index into stack_notes; 0: none */
 };
+
+/* A task that some event names */
+struct sched_task {
+	uint32_t tid;	  /* as the kernel counts them */
+	uint32_t own_tid; /* in the recorder's pid namespace; usually the same */
+	uint32_t pid;	  /* its process; 0: unknown */
+	int32_t prio;	  /* the last reported; INT32_MIN: none */
+	char comm[SCHED_COMM];
+	size_t timeline; /* used by sched_timeline.c */
+};
+
+struct sched_tasks; /* the tasks that events name, by tid */
+
+int sched_tasks__new(struct sched_tasks **ret); /* -ENOMEM */
+void sched_tasks__free(struct sched_tasks *t);	/* NULL is legal */
+
+/* Find or add; NULL: out of memory. The task keeps its address. */
+struct sched_task *sched_tasks__get(struct sched_tasks *t, uint32_t tid);
+/* Find only. NULL: there is none. */
+struct sched_task *sched_tasks__find(const struct sched_tasks *t, uint32_t tid);
+/* Set the tid in the recorder's namespace, and the process. 0 or -ENOMEM. */
+int sched_tasks__set_own(struct sched_tasks *t, struct sched_task *task, uint32_t own_tid,
+			 uint32_t pid);
 
 struct sched_events {
 	struct sched_event *v; /* sorted by time after sched_events__sort(); owned */
