@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/findings_json.h"
+#include "run/findings.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

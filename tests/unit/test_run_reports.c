@@ -15,7 +15,7 @@
 
 #include "common/cleanup.h"
 #include "common/printable.h"
-#include "run/findings_json.h"
+#include "run/findings.h"
 #include "run/report/report.h"
 
 #define MS 1000000ULL
