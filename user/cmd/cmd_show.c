@@ -119,7 +119,7 @@ static void print_rule_suppressed(const json_t *m)
 	}
 }
 
-static void print_next(const json_t *m)
+static void print_next_commands(const json_t *m)
 {
 	const char *next = str(json_object_get(m, "why"), "next");
 	const json_t *s = next_session(m);
@@ -169,7 +169,7 @@ static void print_incident(const json_t *m)
 		print_dump_session(v);
 	print_merged(m);
 	print_rule_suppressed(m);
-	print_next(m);
+	print_next_commands(m);
 }
 
 /* Add the verdict of why, if the manifest has none. */
