@@ -6,10 +6,10 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/nearest_word.h"
-#include "daemon/ended_sessions.h"
 #include "daemon/ring_fit.h"
 #include "daemon/rule_binding.h"
 #include "daemon/rulebook.h"
@@ -18,6 +18,21 @@
 #include "rules/ruleset.h"
 
 #define RESPAWN_NS NSEC_PER_SEC
+
+/*
+ * Sessions that have ended, although they are in the rules: by a signal, with their command, or
+ * with their tasks.
+ */
+struct ended_session {
+	char *name;	   /* owned */
+	uint64_t again_at; /* ns: time of the next start; UINT64_MAX: it does not start again */
+	bool tried;	   /* a start failed */
+};
+
+struct ended_sessions {		 /* { 0 } is none */
+	struct ended_session *v; /* owned */
+	size_t n, cap;
+};
 
 struct rulebook {
 	struct recorder *recorder;
@@ -31,6 +46,48 @@ struct rulebook {
 	char path[RULES_FILES_LIST_MAX];  /* the list of files of the rules in force */
 	char words[RULES_FILES_LIST_MAX]; /* the same, in words for the user */
 };
+
+/* ---- ended sessions ---- */
+
+/* 0 or -ENOMEM. */
+static int ended_sessions__add(struct ended_sessions *e, const char *name, uint64_t again_at)
+{
+	char *copy = ARRAY_HAS_ROOM(e->v, e->n, e->cap, 8) ? strdup(name) : NULL;
+
+	if (!copy)
+		return -ENOMEM;
+	e->v[e->n++] = (struct ended_session){ .name = copy, .again_at = again_at };
+	return 0;
+}
+
+static bool ended_sessions__has(const struct ended_sessions *e, const char *name)
+{
+	for (size_t i = 0; i < e->n; i++) {
+		if (!strcmp(e->v[i].name, name))
+			return true;
+	}
+	return false;
+}
+
+/* Remove ended sessions from @rs, which was made from the same text. */
+static void ended_sessions__drop(const struct ended_sessions *e, struct ruleset *rs)
+{
+	for (size_t i = rs->n_sessions; i--;) {
+		if (ended_sessions__has(e, rs->sessions[i].name))
+			ruleset__drop_session(rs, i);
+	}
+}
+
+/* Forget all of them: the rules were read again, with all sessions. */
+static void ended_sessions__clear(struct ended_sessions *e)
+{
+	for (size_t i = 0; i < e->n; i++)
+		free(e->v[i].name);
+	free(e->v);
+	*e = (struct ended_sessions){ 0 };
+}
+
+/* ---- the rulebook ---- */
 
 static void reap_sessions(void *arg)
 {
