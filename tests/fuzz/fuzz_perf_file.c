@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "analyse/offcpu_time.h"
+#include "analyse/offcpu_profile.h"
 #include "perfdata/sample.h"
 #include "symbols/task_model.h"
 #include "symbols/kernel_space.h"

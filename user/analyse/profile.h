@@ -7,7 +7,7 @@
 #ifndef FRBPF_ANALYSE_PROFILE_H
 #define FRBPF_ANALYSE_PROFILE_H
 
-#include "analyse/offcpu_time.h"
+#include "analyse/offcpu_profile.h"
 #include "analyse/stacks.h"
 
 struct profile_tables { /* { 0 } before init */

@@ -6,7 +6,7 @@
 #define HASH_NONFATAL_OOM 1 /* hh.tbl is NULL when memory is out */
 #include <uthash.h>
 
-#include "analyse/offcpu_time.h"
+#include "analyse/offcpu_profile.h"
 #include "analyse/replay.h"
 #include "analyse/why/sched_events.h"
 #include "common/array.h"

@@ -8,8 +8,8 @@
  * or other record. A task still away at the end of the recording was away until then. Tasks that
  * ended do not count, nor does the idle task.
  */
-#ifndef FRBPF_ANALYSE_OFFCPU_TIME_H
-#define FRBPF_ANALYSE_OFFCPU_TIME_H
+#ifndef FRBPF_ANALYSE_OFFCPU_PROFILE_H
+#define FRBPF_ANALYSE_OFFCPU_PROFILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
