@@ -11,7 +11,6 @@
 
 #include <cmocka.h>
 
-#include "dump/incident/call_text.h"
 #include "dump/incident/trigger_args.h"
 
 #define NO_DISK FRBPF_DEV(4000, 7) /* a number that no driver has */

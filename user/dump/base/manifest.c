@@ -12,7 +12,6 @@
 #include "common/version.h"
 #include "dump/base/base_clock.h"
 #include "dump/base/manifest.h"
-#include "dump/incident/call_text.h"
 #include "dump/incident/stack_frames.h"
 #include "dump/incident/trigger_args.h"
 #include "dump/window/recorded_ends.h"

@@ -6,6 +6,7 @@
 #ifndef FRBPF_DUMP_INCIDENT_TRIGGER_ARGS_H
 #define FRBPF_DUMP_INCIDENT_TRIGGER_ARGS_H
 
+#include "common/buf.h"
 #include "dump/incident/incident.h"
 
 #define TRIGGER_ARGS_MAX (FRBPF_MAX_ARGS + 1) /* with the path of a call, or a string */
@@ -33,5 +34,13 @@ size_t trigger_args__get(const struct incident_trigger *it,
  * Returns @buf.
  */
 char *trigger_args__format(const struct incident_trigger *it, char *buf, size_t size);
+
+/*
+ * Append the system call of @it as people write it: openat("/srv/x") = -1 ENOENT, fsync(</srv/x>) =
+ * 0. It has its path, file or peer address, and what it returned. Unknown arguments are "...". A
+ * path may have any bytes; it is cut as in struct frbpf_trigger. Nothing is appended for other
+ * sources. 0 or -ENOMEM.
+ */
+int call_text__add(struct buf *b, const struct incident_trigger *it);
 
 #endif
