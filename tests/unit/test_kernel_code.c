@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reads files with images of the running kernel.
+ * Reads where the code of the running kernel is, and files that say so.
  * with: others
  */
 #include <inttypes.h>
@@ -16,6 +16,7 @@
 #include "sideband/kernel_code.h"
 
 #include "kernel_map_name.h"
+#include "temp_tree.h"
 
 static void read_text(const char *text, struct kernel_state *k)
 {
@@ -170,13 +171,61 @@ static void test_text(void **state)
 	check_text("ffff800009000000 T _text\nffff800008000000 T _etext\n", 0, 0, NULL);
 }
 
+/*
+ * The list is parsed again only if it changed. A module that is gone stays until its addresses are
+ * reused.
+ */
+static void test_modules(void **state)
+{
+	static const char two[] = "nf_tables 400 1 xt_a,xt_b, Live 0xffffffffc0100000\n"
+				  "ext4 8192 2 - Live 0xffffffffc0200000 (E)\n"
+				  "hidden 8192 2 - Live 0x0000000000000000\n";
+	char dir[] = "/tmp/frbpf-modules.XXXXXX", list[64], dep[64];
+	struct kernel_modules m;
+	struct kernel_maps k = { 0 };
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(list, sizeof(list), "%s/modules", dir);
+	snprintf(dep, sizeof(dep), "%s/modules.dep", dir);
+	kernel_modules__init(&m, list, dir);
+	assert_int_equal(kernel_modules__current(&m, &k), 0); /* a kernel without modules */
+	assert_int_equal(k.n, 0);
+	write_text_file(list, two);
+	write_text_file(dep, "kernel/net/nf-tables.ko.xz: kernel/a.ko\nkernel/a.ko:\n");
+	assert_int_equal(kernel_modules__current(&m, &k), 0);
+	assert_int_equal(k.n, 2);
+	assert_true(k.v[0].start == 0xffffffffc0100000 && k.v[0].len == 400 && !k.v[0].pgoff);
+	assert_string_equal(k.v[0].name + strlen(dir), "/kernel/net/nf-tables.ko.xz");
+	assert_string_equal(k.v[1].name, "[ext4]");
+	kernel_maps__free(&k);
+	/* the same list: the files are not read again */
+	write_text_file(dep, "");
+	assert_int_equal(kernel_modules__current(&m, &k), 0);
+	assert_string_equal(k.v[0].name + strlen(dir), "/kernel/net/nf-tables.ko.xz");
+	kernel_maps__free(&k);
+	/* ext4 is gone, its addresses are free; then xfs gets them */
+	write_text_file(list, "nf_tables 400 1 - Live 0xffffffffc0100000\n");
+	assert_int_equal(kernel_modules__current(&m, &k), 0);
+	assert_int_equal(k.n, 2);
+	kernel_maps__free(&k);
+	write_text_file(list, "xfs 16 1 - Live 0xffffffffc0201ff0\n");
+	assert_int_equal(kernel_modules__current(&m, &k), 0);
+	assert_int_equal(k.n, 2);
+	assert_string_equal(k.v[0].name, "[xfs]");
+	assert_string_equal(k.v[1].name, "[nf_tables]");
+	kernel_maps__free(&k);
+	kernel_modules__free(&m);
+	unlink(list);
+	unlink(dep);
+	rmdir(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_read),
-		cmocka_unit_test(test_nothing_to_read),
-		cmocka_unit_test(test_this_kernel),
-		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_read),	    cmocka_unit_test(test_nothing_to_read),
+		cmocka_unit_test(test_this_kernel), cmocka_unit_test(test_text),
+		cmocka_unit_test(test_modules),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

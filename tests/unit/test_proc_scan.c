@@ -18,9 +18,7 @@
 #include "common/clock.h"
 #include "perfdata/record.h"
 #include "sideband/cgroup_scan.h"
-#include "sideband/kernel_code.h"
 #include "sideband/proc_scan.h"
-#include "temp_tree.h"
 
 /* "comm/tid " and "start-end pgoff name\n" of a process, from the model. */
 static char *shown(const struct task_model *m, uint32_t pid, const uint32_t *tids, size_t n)
@@ -191,55 +189,6 @@ static void test_namespaces(void **state)
 	task_model__free(m);
 }
 
-/*
- * The list is parsed again only if it changed. A module that is gone stays until its addresses are
- * reused.
- */
-static void test_modules(void **state)
-{
-	static const char two[] = "nf_tables 400 1 xt_a,xt_b, Live 0xffffffffc0100000\n"
-				  "ext4 8192 2 - Live 0xffffffffc0200000 (E)\n"
-				  "hidden 8192 2 - Live 0x0000000000000000\n";
-	char dir[] = "/tmp/frbpf-modules.XXXXXX", list[64], dep[64];
-	struct kernel_modules m;
-	struct kernel_maps k = { 0 };
-
-	assert_non_null(mkdtemp(dir));
-	snprintf(list, sizeof(list), "%s/modules", dir);
-	snprintf(dep, sizeof(dep), "%s/modules.dep", dir);
-	kernel_modules__init(&m, list, dir);
-	assert_int_equal(kernel_modules__current(&m, &k), 0); /* a kernel without modules */
-	assert_int_equal(k.n, 0);
-	write_text_file(list, two);
-	write_text_file(dep, "kernel/net/nf-tables.ko.xz: kernel/a.ko\nkernel/a.ko:\n");
-	assert_int_equal(kernel_modules__current(&m, &k), 0);
-	assert_int_equal(k.n, 2);
-	assert_true(k.v[0].start == 0xffffffffc0100000 && k.v[0].len == 400 && !k.v[0].pgoff);
-	assert_string_equal(k.v[0].name + strlen(dir), "/kernel/net/nf-tables.ko.xz");
-	assert_string_equal(k.v[1].name, "[ext4]");
-	kernel_maps__free(&k);
-	/* the same list: the files are not read again */
-	write_text_file(dep, "");
-	assert_int_equal(kernel_modules__current(&m, &k), 0);
-	assert_string_equal(k.v[0].name + strlen(dir), "/kernel/net/nf-tables.ko.xz");
-	kernel_maps__free(&k);
-	/* ext4 is gone, its addresses are free; then xfs gets them */
-	write_text_file(list, "nf_tables 400 1 - Live 0xffffffffc0100000\n");
-	assert_int_equal(kernel_modules__current(&m, &k), 0);
-	assert_int_equal(k.n, 2);
-	kernel_maps__free(&k);
-	write_text_file(list, "xfs 16 1 - Live 0xffffffffc0201ff0\n");
-	assert_int_equal(kernel_modules__current(&m, &k), 0);
-	assert_int_equal(k.n, 2);
-	assert_string_equal(k.v[0].name, "[xfs]");
-	assert_string_equal(k.v[1].name, "[nf_tables]");
-	kernel_maps__free(&k);
-	kernel_modules__free(&m);
-	unlink(list);
-	unlink(dep);
-	rmdir(dir);
-}
-
 /* The id of a cgroup is the inode number of its directory. */
 static void test_cgroups(void **state)
 {
@@ -267,7 +216,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_self),	cmocka_unit_test(test_all),
 		cmocka_unit_test(test_zombie),	cmocka_unit_test(test_namespaces),
-		cmocka_unit_test(test_modules), cmocka_unit_test(test_cgroups),
+		cmocka_unit_test(test_cgroups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
