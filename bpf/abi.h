@@ -251,7 +251,7 @@ enum frbpf_per {
 };
 
 struct frbpf_rate {
-	__u64 window; /* ns; 0: none */
+	__u64 time; /* ns; 0: none */
 	__u32 n;
 	__u8 per;   /* enum frbpf_per */
 	__u8 field; /* for FRBPF_PER_FIELD: enum frbpf_field */
@@ -332,7 +332,7 @@ struct frbpf_rule {
 	__u64 threshold;	    /* fires when value > threshold */
 	__u64 silence;		    /* ns; ABSENT: fires after this time without a match */
 	struct frbpf_rate cooldown; /* no window: every match fires */
-	struct frbpf_rate count;    /* fires at the n-th match in its window; 0 or 1: at each */
+	struct frbpf_rate count;    /* fires at the n-th match in its time; 0 or 1: at each */
 	struct frbpf_rate share;    /* SHARE: the window over which values are summed; no n */
 	__u64 sum;		    /* ns; SHARE: fires when the sum is above this */
 	__u64 within;		    /* ns; AFTER: maximum age of the matches of the other parts */

@@ -128,7 +128,7 @@ __noinline int count_reached(struct frbpf_count *count, const struct frbpf_rate 
 	i = __sync_fetch_and_add(&count->seen, 1);
 	lap = (i / FRBPF_COUNT_MAX + 1) % FRBPF_COUNT_MAX;
 	count->times[i % FRBPF_COUNT_MAX] = now << FRBPF_COUNT_LAP_BITS | lap;
-	count->until = now + rate->window;
+	count->until = now + rate->time;
 	k = i + 1 - rate->n;
 	for (__u32 attempt = 0; attempt < 4; attempt++) {
 		base = *(volatile __u64 *)&count->base;
@@ -138,7 +138,7 @@ __noinline int count_reached(struct frbpf_count *count, const struct frbpf_rate 
 		lap = (k / FRBPF_COUNT_MAX + 1) % FRBPF_COUNT_MAX;
 		/* if it has another lap, another CPU is writing it */
 		if (first % FRBPF_COUNT_MAX == lap &&
-		    (__s64)(now - (first >> FRBPF_COUNT_LAP_BITS)) > (__s64)rate->window)
+		    (__s64)(now - (first >> FRBPF_COUNT_LAP_BITS)) > (__s64)rate->time)
 			return 0;
 		if (__sync_val_compare_and_swap(&count->base, base, i + 1) == base)
 			return 1;
@@ -210,7 +210,7 @@ struct cooldown {
 
 static __always_inline bool cooldown_lasts(const struct frbpf_rule *rule, __u64 last, __u64 now)
 {
-	return rule->cooldown.window && last && (__s64)(now - last) < (__s64)rule->cooldown.window;
+	return rule->cooldown.time && last && (__s64)(now - last) < (__s64)rule->cooldown.time;
 }
 
 /* Does @value break the cooldown that began at @last? See struct frbpf_cooldown_start. */
@@ -270,12 +270,10 @@ static __always_inline enum frbpf_cause cooldown_begin(const struct frbpf_rule *
 						       struct frbpf_rule_state *st,
 						       const struct match *m, struct cooldown *c)
 {
-	struct frbpf_cooling fresh = { m->now,
-				       m->now + rule->cooldown.window,
-				       { m->now, m->value } };
+	struct frbpf_cooling fresh = { m->now, m->now + rule->cooldown.time, { m->now, m->value } };
 	int err;
 
-	if (!rule->cooldown.window)
+	if (!rule->cooldown.time)
 		return FRBPF_CAUSE_NONE;
 	if (!c->last_fired) {
 		if (!c->map)

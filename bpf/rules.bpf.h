@@ -90,7 +90,7 @@ static __always_inline __u32 rule_fire(const struct frbpf_rule *rule, struct frb
 		bpf_ringbuf_discard(t, BPF_RB_NO_WAKEUP);
 		return cause;
 	}
-	if (!rule->cooldown.window || rule->cooldown.per != FRBPF_PER_RULE)
+	if (!rule->cooldown.time || rule->cooldown.per != FRBPF_PER_RULE)
 		st->last_fired = m->now;
 	trigger_fill(t, rule, m);
 	if (rule->flags & FRBPF_RULE_LEARNS)
@@ -183,7 +183,7 @@ static __always_inline __u32 rule_outcome(const struct frbpf_rule *rule,
 	if (cause == FRBPF_CAUSE_NONE)
 		cause = rule_fire(rule, st, m);
 	if (cause == FRBPF_CAUSE_COOLDOWN && of_rule && rule->count.n <= 1 &&
-	    rule->cooldown.window >= COOLING_LEAST)
+	    rule->cooldown.time >= COOLING_LEAST)
 		st->cooling = bpf_jiffies64();
 	return cause;
 }

@@ -77,14 +77,14 @@ __noinline int share_add(struct frbpf_share *s, const struct frbpf_rate *rate, s
 
 	if (!s || !rate || !m)
 		return 0;
-	length = rate->window / FRBPF_SHARE_SLICES;
+	length = rate->time / FRBPF_SHARE_SLICES;
 	if (!length)
 		return 0;
 	slice = m->now / length;
 	start = slice * length;
 	end = m->now;
-	begin = m->value < rate->window ? m->now - m->value : m->now - rate->window;
-	s->until = m->now + rate->window;
+	begin = m->value < rate->time ? m->now - m->value : m->now - rate->time;
+	s->until = m->now + rate->time;
 	m->sum = 0;
 	for (i = 0; i <= FRBPF_SHARE_SLICES; i++) {
 		if (begin < end)

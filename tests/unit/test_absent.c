@@ -185,7 +185,7 @@ static void test_the_very_moment(void **state)
 	pid_t pid;
 
 	SKIP_UNLESS_POSSIBLE();
-	rule.cooldown.window = 0;
+	rule.cooldown.time = 0;
 	loaded = now_ns();
 	d = detectors_with(&rule, 1, &slot);
 	assert_int_equal(in_child(beat_at_the_moment, t, &pid), 0);

@@ -38,7 +38,7 @@ static void test_update_keeps_state(void **state)
 
 	SKIP_UNLESS_POSSIBLE();
 	d = open_detectors();
-	rules[0].cooldown.window = rules[1].cooldown.window = 60000 * MS;
+	rules[0].cooldown.time = rules[1].cooldown.time = 60000 * MS;
 	update(d, rules, 2, slots);
 	assert_int_equal(await(spawn(make_rare_calls, NULL, 2)), 0);
 
@@ -54,7 +54,7 @@ static void test_update_keeps_state(void **state)
 	assert_int_equal(state_of(d, again[1]).fired, 1);
 
 	rules[1] = syscall_rule(11, RARE_CALL, 0);
-	rules[1].cooldown.window = 60000 * MS;
+	rules[1].cooldown.time = 60000 * MS;
 	update(d, rules, 2, again);
 	assert_int_equal(again[1], slots[0]); /* the slot of 8, cleared */
 	assert_int_equal(state_of(d, again[1]).matched, 0);

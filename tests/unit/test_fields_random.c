@@ -221,8 +221,8 @@ static void make_batch(struct batch *b, enum act first, const char *when)
 		random_condition(first, b->conditions[i], sizeof(b->conditions[i]));
 		*r = rule_when(++id, when, b->conditions[i]);
 		r->quiet = true;
-		r->cooldown.window = draw(2) ? 3600000 * MS : 0;
-		r->count = (struct rate){ .n = 1 + draw(4), .window = 3600000 * MS };
+		r->cooldown.time = draw(2) ? 3600000 * MS : 0;
+		r->count = (struct rate){ .n = 1 + draw(4), .time = 3600000 * MS };
 		assert_int_equal(rule_trial__new(r, &b->trials[i]), 0);
 	}
 }

@@ -126,7 +126,7 @@ static void test_escalation(void **state)
 
 	SKIP_UNLESS_POSSIBLE();
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
-		rules[i].cooldown = (struct rate){ .window = 3600000 * MS };
+		rules[i].cooldown = (struct rate){ .time = 3600000 * MS };
 		rules[i].escalate = i == 2 ? 0 : 400;
 	}
 	rules[1].cooldown.per = FRBPF_PER_PROCESS;
@@ -170,7 +170,7 @@ static void test_what_was_suppressed(void **state)
 	struct bench b;
 
 	SKIP_UNLESS_POSSIBLE();
-	r.cooldown = (struct rate){ .window = 3600000 * MS };
+	r.cooldown = (struct rate){ .time = 3600000 * MS };
 	r.escalate = 400;
 	for (int with_engine = 0; with_engine < 2; with_engine++) {
 		e.value = 21 * MS;
@@ -207,8 +207,8 @@ static void test_rates(void **state)
 	struct bench b;
 
 	SKIP_UNLESS_POSSIBLE();
-	rules[0].cooldown = (struct rate){ .window = 3600000 * MS, .per = FRBPF_PER_PROCESS };
-	rules[1].count = (struct rate){ .n = 3, .window = 3600000 * MS };
+	rules[0].cooldown = (struct rate){ .time = 3600000 * MS, .per = FRBPF_PER_PROCESS };
+	rules[1].count = (struct rate){ .n = 3, .time = 3600000 * MS };
 	b = bench_open(rules, 2);
 	e.process[0] = 10;
 	assert_int_equal(fire(&b, &e), 1);
@@ -281,7 +281,7 @@ static void test_wants(void **state)
 	struct bench b;
 
 	SKIP_UNLESS_POSSIBLE();
-	r.cooldown = (struct rate){ .window = 1, .per = FRBPF_PER_CGROUP };
+	r.cooldown = (struct rate){ .time = 1, .per = FRBPF_PER_CGROUP };
 	b = bench_open(&r, 1);
 	assert_true(inject__wants(b.s->skel, FRBPF_FIELD_CGROUP));
 	assert_false(inject__wants(b.s->skel, FRBPF_FIELD_COMM));

@@ -132,7 +132,7 @@ static void test_hardirq(void **state)
 	pid_t pid;
 
 	SKIP_UNLESS_POSSIBLE();
-	rules[0].cooldown.window = 3600000 * MS;
+	rules[0].cooldown.time = 3600000 * MS;
 	rules[1].quiet = true;
 	d = detectors_with(rules, 3, slots);
 	in_child(write_to_disk, NULL, &pid);

@@ -15,7 +15,7 @@ static struct rule_conf learning_rule(uint64_t id, const char *when, uint64_t wi
 {
 	struct rule_conf r = rule_of(id, when, NULL);
 
-	r.when.learn.window = window;
+	r.when.learn.time = window;
 	r.learn_id = 7;
 	return r;
 }
@@ -158,7 +158,7 @@ static void test_counts_once(void **state)
 	struct course c;
 
 	SKIP_UNLESS_POSSIBLE();
-	r.cooldown = (struct rate){ .window = 60000 * MS, .per = FRBPF_PER_PROCESS };
+	r.cooldown = (struct rate){ .time = 60000 * MS, .per = FRBPF_PER_PROCESS };
 	c = course_open(&r, NULL);
 	inject_values(&c, 1 * MS, 20);
 	next_slice(&c);
@@ -271,8 +271,8 @@ static void test_system_calls(void **state)
 	pid_t pid;
 
 	SKIP_UNLESS_POSSIBLE();
-	rules[0].when.learn.window = 1000 * MS;
-	rules[0].cooldown = (struct rate){ .window = 100 * MS };
+	rules[0].when.learn.time = 1000 * MS;
+	rules[0].cooldown = (struct rate){ .time = 100 * MS };
 	d = detectors_with(rules, 1, &slot);
 	pid = spawn(sleep_as_told, f, 0);
 	v = await_learnt(d, slot);
@@ -281,7 +281,7 @@ static void test_system_calls(void **state)
 	assert_true(detectors__learnt(d, slot, &v) && v.limit);
 	rules[0].id = 11;
 	rules[0].when.learn.factor = 800;
-	rules[0].cooldown.window = 0;
+	rules[0].cooldown.time = 0;
 	update(d, rules, 1, &slot);
 	assert_true(detectors__learnt(d, slot, &v) && v.limit);
 	largest(d);

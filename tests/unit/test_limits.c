@@ -39,16 +39,16 @@ static const struct limits {
 	uint64_t suppressed[FRBPF_CAUSE_MAX];
 } limits[] = {
 	{ .quiet = true, .fired = N },
-	{ .cooldown.window = HOUR, .fired = 1, .suppressed[FRBPF_CAUSE_COOLDOWN] = N - 1 },
-	{ .cooldown.window = 1,
-	  .count = { .n = 10, .window = HOUR },
+	{ .cooldown.time = HOUR, .fired = 1, .suppressed[FRBPF_CAUSE_COOLDOWN] = N - 1 },
+	{ .cooldown.time = 1,
+	  .count = { .n = 10, .time = HOUR },
 	  .fired = N / 10,
 	  .suppressed[FRBPF_CAUSE_COUNT] = N - N / 10 },
-	{ .cooldown.window = HOUR,
-	  .count = { .n = 10, .window = HOUR },
+	{ .cooldown.time = HOUR,
+	  .count = { .n = 10, .time = HOUR },
 	  .fired = 1,
 	  .suppressed = { [FRBPF_CAUSE_COOLDOWN] = N / 10 - 1, [FRBPF_CAUSE_COUNT] = N - N / 10 } },
-	{ .cooldown.window = HOUR, .held = true, .suppressed[FRBPF_CAUSE_CAP] = N },
+	{ .cooldown.time = HOUR, .held = true, .suppressed[FRBPF_CAUSE_CAP] = N },
 };
 
 /* ---- rules: the first needs only the event, the second the task ---- */
@@ -240,7 +240,7 @@ static void test_own_hits(void **state)
 
 	SKIP_UNLESS_POSSIBLE();
 	hits(rules);
-	rules[OF_EVENT].cooldown.window = HOUR;
+	rules[OF_EVENT].cooldown.time = HOUR;
 	d = open_detectors();
 	update(d, &rules[OF_EVENT], 1, &slot);
 	child = spawn(make_rare_calls, NULL, n);
@@ -290,7 +290,7 @@ static void check_cooldown_ends(struct rule_conf *r)
 	uint64_t begin;
 	uint32_t slot;
 
-	r->cooldown.window = 1000 * MS;
+	r->cooldown.time = 1000 * MS;
 	update(d, r, 1, &slot);
 	begin = now_ns();
 	do {
@@ -298,7 +298,7 @@ static void check_cooldown_ends(struct rule_conf *r)
 		st = state_of(d, slot);
 	} while (st.fired < 2 && now_ns() - begin < 60000 * MS);
 	assert_int_equal(st.fired, 2);
-	assert_in_range(now_ns() - begin, r->cooldown.window, UINT64_MAX);
+	assert_in_range(now_ns() - begin, r->cooldown.time, UINT64_MAX);
 	assert_int_equal(st.suppressed[FRBPF_CAUSE_COOLDOWN], st.matched - 2);
 	detectors__free(d);
 }
@@ -341,7 +341,7 @@ static void test_scope(void **state)
 	in = spawn(make_calls_when_asked, &f, n);
 	out = spawn(make_calls_when_asked, &f, n);
 	hits(rules);
-	rules[OF_EVENT].cooldown.window = HOUR;
+	rules[OF_EVENT].cooldown.time = HOUR;
 	d = open_detectors();
 	if (detectors__confine_to_tasks(d, &err) || detectors__include(d, in, &err))
 		fail_msg("%s", err.msg);

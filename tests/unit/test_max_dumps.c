@@ -58,8 +58,8 @@ static void trigger(struct setting *s, size_t rule, uint64_t time)
 
 static void test_of_a_rule(void **state)
 {
-	struct setting *s = setting_new((struct rate){ .n = 3, .window = HOUR },
-					(struct rate){ .n = 100, .window = HOUR });
+	struct setting *s = setting_new((struct rate){ .n = 3, .time = HOUR },
+					(struct rate){ .n = 100, .time = HOUR });
 	uint64_t now = 1000 * HOUR, minute = HOUR / 60;
 
 	for (int i = 0; i < 10; i++)
@@ -87,8 +87,8 @@ static void test_of_a_rule(void **state)
 
 static void test_of_all_rules(void **state)
 {
-	struct setting *s = setting_new((struct rate){ .n = 3, .window = HOUR },
-					(struct rate){ .n = 4, .window = 24 * HOUR });
+	struct setting *s = setting_new((struct rate){ .n = 3, .time = HOUR },
+					(struct rate){ .n = 4, .time = 24 * HOUR });
 	uint64_t now = 1000 * HOUR;
 
 	for (int i = 0; i < 10; i++)
@@ -104,8 +104,8 @@ static void test_of_all_rules(void **state)
 
 static void test_joined_ones_are_free(void **state)
 {
-	struct setting *s = setting_new((struct rate){ .n = 1, .window = HOUR },
-					(struct rate){ .n = 1, .window = HOUR });
+	struct setting *s = setting_new((struct rate){ .n = 1, .time = HOUR },
+					(struct rate){ .n = 1, .time = HOUR });
 	struct frbpf_trigger t = { .time = HOUR };
 
 	for (int i = 0; i < 5; i++, t.time++)
@@ -119,8 +119,8 @@ static void test_joined_ones_are_free(void **state)
 /* For the log: reaching the limit is reported once each time. */
 static void test_is_told_once(void **state)
 {
-	struct setting *s = setting_new((struct rate){ .n = 2, .window = HOUR },
-					(struct rate){ .n = 3, .window = HOUR });
+	struct setting *s = setting_new((struct rate){ .n = 2, .time = HOUR },
+					(struct rate){ .n = 3, .time = HOUR });
 	uint64_t now = 1000 * HOUR;
 	struct dump_cap cap;
 

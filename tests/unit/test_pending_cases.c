@@ -411,7 +411,7 @@ static void test_a_thousand_at_once(void **state)
 		assert_true(group_fill(FILL_CROWD));
 	rules[0] = pending_rule(10, s, s->threshold);
 	rules[0].quiet = true;
-	rules[0].cooldown = (struct rate){ .window = 60 * LONG_MS * MS, .per = FRBPF_PER_THREAD };
+	rules[0].cooldown = (struct rate){ .time = 60 * LONG_MS * MS, .per = FRBPF_PER_THREAD };
 	detect(1);
 	others = bustle_begin(s);
 	assert_int_equal(pipe(h.go), 0);

@@ -29,7 +29,7 @@ static void test_cooldown_fires_once(void **state)
 
 	SKIP_UNLESS_POSSIBLE();
 	d = open_detectors();
-	r.cooldown.window = 60000 * MS;
+	r.cooldown.time = 60000 * MS;
 	update(d, &r, 1, &slot);
 	for (size_t i = 0; i < ARRAY_SIZE(child); i++)
 		child[i] = spawn(make_rare_calls, NULL, 250);
@@ -96,7 +96,7 @@ static void test_cooldown_per(void **state)
 	SKIP_UNLESS_POSSIBLE();
 	for (int i = 0; i < N; i++) {
 		rules[i] = syscall_rule(500 + i, RARE_CALL, 0);
-		rules[i].cooldown.window = 60000 * MS;
+		rules[i].cooldown.time = 60000 * MS;
 		rules[i].cooldown.per = cases[i].per;
 		rules[i].cooldown.field = cases[i].field;
 	}
@@ -145,10 +145,10 @@ static void test_count(void **state)
 	uint64_t seen;
 
 	SKIP_UNLESS_POSSIBLE();
-	rules[0].count = (struct rate){ .n = 7, .window = 60000 * MS };
-	rules[1].count = (struct rate){ .n = FRBPF_COUNT_MAX, .window = 60000 * MS };
-	rules[2].count = (struct rate){ .n = 7, .window = 60000 * MS, .per = FRBPF_PER_THREAD };
-	rules[3].count = (struct rate){ .n = 3, .window = 1 };
+	rules[0].count = (struct rate){ .n = 7, .time = 60000 * MS };
+	rules[1].count = (struct rate){ .n = FRBPF_COUNT_MAX, .time = 60000 * MS };
+	rules[2].count = (struct rate){ .n = 7, .time = 60000 * MS, .per = FRBPF_PER_THREAD };
+	rules[3].count = (struct rate){ .n = 3, .time = 1 };
 	d = open_detectors();
 	update(d, rules, ARRAY_SIZE(rules), slots);
 	assert_int_equal(await(spawn(make_rare_calls, NULL, 6)), 0);
@@ -250,7 +250,7 @@ static struct rule_conf count_keys(uint64_t id, const char *condition, uint64_t 
 	struct rule_conf r = rule_when(id, "syscall:alarm > 1ns", condition);
 
 	r.count = (struct rate){
-		.n = 2, .window = window, .per = FRBPF_PER_FIELD, .field = FRBPF_FIELD_RET
+		.n = 2, .time = window, .per = FRBPF_PER_FIELD, .field = FRBPF_FIELD_RET
 	};
 	return r;
 }

@@ -21,7 +21,7 @@ static struct rule_conf rule(uint64_t id, enum frbpf_source source, uint64_t thr
 	return (struct rule_conf){
 		.id = id,
 		.when = { .source = source, .threshold = threshold },
-		.cooldown = { .window = 7 },
+		.cooldown = { .time = 7 },
 	};
 }
 
@@ -66,7 +66,7 @@ static void test_sorted_by_threshold(void **state)
 	assert_int_equal(t->rules[3].id, 1);
 	assert_int_equal(t->rules[0].slot, 12);
 	assert_int_equal(t->rules[3].slot, 10);
-	assert_int_equal(t->rules[3].cooldown.window, 7);
+	assert_int_equal(t->rules[3].cooldown.time, 7);
 	assert_int_equal(t->rules[0].watched_keys[0], 1);
 	free(t);
 }

@@ -109,14 +109,14 @@ static void parse_condition(const char *text, struct expr *ret)
 
 static struct rate random_rate(bool counted)
 {
-	struct rate r = { .window = PICK(windows), .per = draw(FRBPF_PER_FIELD + 1) };
+	struct rate r = { .time = PICK(windows), .per = draw(FRBPF_PER_FIELD + 1) };
 
 	if (r.per == FRBPF_PER_FIELD)
 		r.field = PICK(fields);
 	if (!counted)
 		return r;
 	r.n = 1 + draw(draw(3) ? 4 : FRBPF_COUNT_MAX);
-	r.window += !r.window;
+	r.time += !r.time;
 	return r;
 }
 
@@ -124,10 +124,10 @@ static void random_share(struct when *when)
 {
 	struct rate per = random_rate(false);
 
-	when->share = (struct when_share){ .window = PICK(share_windows),
+	when->share = (struct when_share){ .time = PICK(share_windows),
 					   .per = per.per,
 					   .field = per.field };
-	when->threshold = when->share.window / 100 * (1 + draw(150));
+	when->threshold = when->share.time / 100 * (1 + draw(150));
 }
 
 static void random_rule(struct rule_conf *rule, uint64_t id)
@@ -151,7 +151,7 @@ static void random_rule(struct rule_conf *rule, uint64_t id)
 	}
 	rule->quiet = draw(5) == 0;
 	rule->cooldown = random_rate(false);
-	rule->escalate = draw(2) && !rule->when.share.window ? 200 : 0;
+	rule->escalate = draw(2) && !rule->when.share.time ? 200 : 0;
 	if (draw(2))
 		rule->count = random_rate(true);
 }
@@ -337,7 +337,7 @@ static void compare(const struct stream *s, struct engine_test_bpf *skel, uint64
 					 (unsigned long long)c->suppressed[k]);
 		assert_int_equal(st.max_value, c->max_value);
 		*fired += c->fired;
-		shares_fired += s->rules[i].when.share.window ? c->fired : 0;
+		shares_fired += s->rules[i].when.share.time ? c->fired : 0;
 		abouts_fired += s->rules[i].when.parts.n ? c->fired : 0;
 	}
 }

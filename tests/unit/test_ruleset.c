@@ -81,7 +81,7 @@ static void defaults(void **state)
 	assert_int_equal(rule->sessions[1], 1);
 	assert_true(rule->pre == RULESET_WINDOW_AUTO);
 	assert_int_equal(rule->post, NSEC_PER_MSEC);
-	assert_int_equal(rule->cooldown.window, 10 * NSEC_PER_SEC);
+	assert_int_equal(rule->cooldown.time, 10 * NSEC_PER_SEC);
 	assert_int_equal(rule->escalate, 400);
 	assert_true(rule->id != 0);
 	ruleset__free(rs);
@@ -116,7 +116,7 @@ static void rules_and_sessions(void **state)
 	assert_int_equal(rule->sessions[1], 0);
 	assert_int_equal(rule->pre, 5 * NSEC_PER_SEC);
 	assert_int_equal(rule->post, 100 * NSEC_PER_MSEC);
-	assert_int_equal(rule->cooldown.window, 30 * NSEC_PER_SEC);
+	assert_int_equal(rule->cooldown.time, 30 * NSEC_PER_SEC);
 	ruleset__free(rs);
 }
 

@@ -96,7 +96,7 @@ static void test_other_boot(void **state)
 	assert_int_equal(log.begun, 1);
 	assert_int_equal((int64_t)log.times[0], -65LL * (int64_t)S);
 	/* the next dump may begin at -65 + 75 */
-	assert_int_equal(dump_limiter__free_at(&log, &(struct rate){ .n = 1, .window = 75 * S }),
+	assert_int_equal(dump_limiter__free_at(&log, &(struct rate){ .n = 1, .time = 75 * S }),
 			 10 * S);
 	assert_int_equal(got.rules[0].start_value, 21000000);
 	/* nothing is left that is about processes */

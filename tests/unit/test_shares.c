@@ -15,7 +15,7 @@ static struct rule_conf share_rule(uint64_t id, const char *when, const char *co
 {
 	struct rule_conf r = rule_of(id, when, condition);
 
-	r.cooldown.window = 0;
+	r.cooldown.time = 0;
 	return r;
 }
 
@@ -200,7 +200,7 @@ static void test_on_cpu(void **state)
 	pid_t pid;
 
 	SKIP_UNLESS_POSSIBLE();
-	rules[0].cooldown.window = 60000 * MS;
+	rules[0].cooldown.time = 60000 * MS;
 	d = detectors_with(rules, ARRAY_SIZE(rules), slots);
 	pid = spawn(burn, f, 0);
 	got = collect(d, 60000);
@@ -324,7 +324,7 @@ static void test_storm(void **state)
 	SKIP_UNLESS_POSSIBLE();
 	assert_int_equal(r.when.share.per, FRBPF_PER_FIELD);
 	assert_int_equal(r.when.share.field, FRBPF_FIELD_CPU);
-	r.cooldown.window = 60000 * MS;
+	r.cooldown.time = 60000 * MS;
 	d = detectors_with(&r, 1, &slot);
 	pid = spawn(flood, f, 0);
 	got = collect(d, 60000);

@@ -153,8 +153,8 @@ static void test_limits_of_parts(void **state)
 
 	SKIP_UNLESS_POSSIBLE();
 	c = calls_open("rule:a then rule:b within 1h");
-	c.rules[1].count = (struct rate){ .n = 2, .window = 3600000 * MS };
-	c.rules[2].cooldown = (struct rate){ .window = 3600000 * MS };
+	c.rules[1].count = (struct rate){ .n = 2, .time = 3600000 * MS };
+	c.rules[2].cooldown = (struct rate){ .time = 3600000 * MS };
 	c.rules[1].id = A; /* its slot is the same, and so is the state */
 	update(c.d, c.rules, 3, c.slots);
 	assert_int_equal(call(&c, A, &t), 0);
@@ -180,7 +180,7 @@ static void test_of_two_sources(void **state)
 	SKIP_UNLESS_POSSIBLE();
 	snprintf(name, sizeof(name), "%.13sa", subject_name());
 	add_name(&rules[2], FRBPF_FIELD_COMM, FRBPF_OP_EQ, name, FRBPF_NODE_END);
-	rules[2].cooldown.window = 3600000 * MS;
+	rules[2].cooldown.time = 3600000 * MS;
 	rules[2].quiet = true;
 	d = detectors_with(rules, ARRAY_SIZE(rules), slots);
 	for (int i = 0; i < 2; i++) {

@@ -580,8 +580,8 @@ static void test_suppressed(void **state)
 
 	SKIP_UNLESS_UPROBES();
 	d = open_detectors();
-	rules[1].cooldown.window = (3600000 * MS);
-	rules[2].count = (struct rate){ .n = 4, .window = (3600000 * MS) };
+	rules[1].cooldown.time = (3600000 * MS);
+	rules[2].count = (struct rate){ .n = 4, .time = (3600000 * MS) };
 	update(d, rules, 3, slots);
 	run_six(NULL, 20);
 	detectors__suppress(d, slots[0], now_ns() + (3600000 * MS));

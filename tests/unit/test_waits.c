@@ -95,7 +95,7 @@ static void check_runqlat(bool load_first)
 	struct sink s;
 	uint32_t slot;
 
-	r.cooldown.window = 10000 * MS;
+	r.cooldown.time = 10000 * MS;
 	add_name(&r, FRBPF_FIELD_COMM, FRBPF_OP_EQ, "frbpf-waiter", 0);
 	add_name(&r, FRBPF_FIELD_COMM, FRBPF_OP_NE, "frbpf-waiter",
 		 FRBPF_NODE_CURRENT | FRBPF_NODE_END);

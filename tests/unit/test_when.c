@@ -201,7 +201,7 @@ static void percentiles(void **state)
 			fail_msg("'%s': %s", cases[i].text, message);
 		assert_int_equal(w.learn.percentile, cases[i].learn.percentile);
 		assert_int_equal(w.learn.factor, cases[i].learn.factor);
-		assert_int_equal(w.learn.window, 600000000000);
+		assert_int_equal(w.learn.time, 600000000000);
 		assert_int_equal(w.threshold, cases[i].least);
 		assert_int_equal(when_learn__least(&w.learn), cases[i].values);
 		assert_true(when__compares(&w));
@@ -243,7 +243,7 @@ static void shares(void **state)
 		if (parse(cases[i].text, &w, message, sizeof(message)))
 			fail_msg("'%s': %s", cases[i].text, message);
 		assert_int_equal(w.threshold, cases[i].threshold);
-		assert_int_equal(w.share.window, want->window);
+		assert_int_equal(w.share.time, want->window);
 		assert_int_equal(w.share.per, want->per);
 		if (want->per == FRBPF_PER_FIELD)
 			assert_int_equal(w.share.field, want->field);

@@ -181,7 +181,7 @@ static void print_histogram(const struct frbpf_rule_state *st)
  */
 static bool is_out_of_reach(const struct tune *t, uint64_t ns)
 {
-	uint64_t window = t->when->share.window;
+	uint64_t window = t->when->share.time;
 
 	return window && ns >= window && t->states[0].max_value <= window;
 }
@@ -190,7 +190,7 @@ static enum tune_how find_threshold(const struct tune *t, uint64_t per_day, uint
 {
 	enum tune_how how;
 
-	if (!t->when->share.window)
+	if (!t->when->share.time)
 		return tune_ladder__find(t->steps, t->ns, per_day, ret_ns);
 	how = tune_ladder__find_share(t->steps, t->ns, per_day, ret_ns);
 	return is_out_of_reach(t, *ret_ns) ? TUNE_UNKNOWN : how;
@@ -250,7 +250,7 @@ static enum tune_how print_threshold(const struct tune *t, uint64_t per_day)
 
 static void print_tune_largest(const struct tune *t)
 {
-	uint64_t largest = t->states[0].max_value, window = t->when->share.window;
+	uint64_t largest = t->states[0].max_value, window = t->when->share.time;
 	char text[32], of[32];
 
 	printf(", largest %s", units__format_duration(largest, text, sizeof(text)));
@@ -267,7 +267,7 @@ static void print_tune_text(const struct tune *t)
 
 	printf("%.*s%s%s: %" PRIu64 " %s in %s", (int)tune_source__length(t->source), t->source,
 	       t->condition ? " if " : "", t->condition ?: "", (uint64_t)all->matched,
-	       t->when->share.window ? "sums" : "values",
+	       t->when->share.time ? "sums" : "values",
 	       units__format_duration(t->ns, time, sizeof(time)));
 	if (!all->matched) {
 		puts("; no such event was seen");

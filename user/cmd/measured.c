@@ -92,12 +92,12 @@ static bool judge_always(const struct rule_conf *rule, const struct live_rule *l
 
 	units__format_duration(ns, a, sizeof(a));
 	if (!rule->quiet && max->n && fired > 1 &&
-	    (double)fired * (double)max->window > (double)max->n * (double)ns) {
+	    (double)fired * (double)max->time > (double)max->n * (double)ns) {
 		diags__warn(d, rule->src, rule->when_span,
 			    "this always fires: %llu times in %s, but its max-dumps allows %u in "
 			    "%s; `frbpf tune` finds a threshold",
 			    (unsigned long long)fired, a, max->n,
-			    units__format_duration(max->window, b, sizeof(b)));
+			    units__format_duration(max->time, b, sizeof(b)));
 		return true;
 	}
 	if (!rule->when.silence || !live->has_seen || live->seen.matched || !live->counted.matched)
@@ -112,7 +112,7 @@ static bool judge_learning(const struct rule_conf *rule, uint64_t seen, uint64_t
 			   struct diags *d)
 {
 	const struct when_learn *learn = &rule->when.learn;
-	double to_come = (double)seen * (double)learn->window / (double)(ns ?: 1);
+	double to_come = (double)seen * (double)learn->time / (double)(ns ?: 1);
 	char a[32];
 
 	if (!learn->percentile || seen < RATE_ENOUGH ||
@@ -121,7 +121,7 @@ static bool judge_learning(const struct rule_conf *rule, uint64_t seen, uint64_t
 	diags__warn(d, rule->src, rule->when_span,
 		    "as measured, this never fires: about %.0f values come in %s, and it needs "
 		    "%llu to learn from; set a longer 'learn', or a lower percentile",
-		    to_come, units__format_duration(learn->window, a, sizeof(a)),
+		    to_come, units__format_duration(learn->time, a, sizeof(a)),
 		    (unsigned long long)when_learn__least(learn));
 	return true;
 }
@@ -133,7 +133,7 @@ static bool judge_threshold(const struct rule_conf *rule, const struct live_rule
 	char a[32], b[32];
 
 	if (live->seen.matched < SEEN_ENOUGH || largest >= limit / OUT_OF_REACH ||
-	    rule->when.share.window > ns)
+	    rule->when.share.time > ns)
 		return false;
 	diags__warn(d, rule->src, rule->when_span,
 		    "as measured, this never fires: the largest of %llu values in %s is %s, and "

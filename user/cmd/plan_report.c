@@ -90,7 +90,7 @@ static json_t *make_rate(const struct rate *r, enum frbpf_source source,
 			 const struct rule_args *args)
 {
 	json_t *j =
-		json_pack("{s:I, s:I}", "n", (json_int_t)r->n, "window_ns", (json_int_t)r->window);
+		json_pack("{s:I, s:I}", "n", (json_int_t)r->n, "window_ns", (json_int_t)r->time);
 
 	if (j && args)
 		json_object_set_new(j, "per", json_string(rate__per_name(r, source, args)));
@@ -100,7 +100,7 @@ static json_t *make_rate(const struct rate *r, enum frbpf_source source,
 static json_t *make_learn(const struct when_learn *l)
 {
 	return json_pack("{s:f, s:f, s:I, s:I}", "percentile", l->percentile / 100.0, "factor",
-			 l->factor / 100.0, "window_ns", (json_int_t)l->window, "values_needed",
+			 l->factor / 100.0, "window_ns", (json_int_t)l->time, "values_needed",
 			 (json_int_t)when_learn__least(l));
 }
 
@@ -110,7 +110,7 @@ static json_t *make_share(const struct rule_conf *rule)
 	const struct rate per = { .per = s->per, .field = s->field };
 
 	return json_pack("{s:I, s:I, s:s}", "sum_ns", (json_int_t)rule->when.threshold, "window_ns",
-			 (json_int_t)s->window, "per",
+			 (json_int_t)s->time, "per",
 			 rate__per_name(&per, rule->when.source, &rule->args));
 }
 
@@ -121,10 +121,10 @@ static void add_rates(json_t *j, const struct rule_conf *rule)
 
 	json_object_set_new(j, "cooldown_per",
 			    json_string(rate__per_name(&rule->cooldown, source, &rule->args)));
-	if (when__compares(&rule->when) && rule->cooldown.window && rule->escalate)
+	if (when__compares(&rule->when) && rule->cooldown.time && rule->escalate)
 		json_object_set_new(j, "escalate", json_real(rule->escalate / 100.0));
 	json_object_set_new(j, "max_dumps", make_rate(&rule->max_dumps, source, NULL));
-	if (rule->when.share.window)
+	if (rule->when.share.time)
 		json_object_set_new(j, "share", make_share(rule));
 	if (rule->when.learn.percentile)
 		json_object_set_new(j, "learn", make_learn(&rule->when.learn));
@@ -143,7 +143,7 @@ static json_t *make_rule(const struct ruleset *rs, const struct rule_conf *rule)
 		      "when", json_text_or_null(rule->when_text), "if",
 		      json_text_or_null(rule->if_text), "sessions", sessions, "pre_ns",
 		      make_duration(rule->pre), "post_ns", (json_int_t)rule->post, "cooldown_ns",
-		      (json_int_t)rule->cooldown.window);
+		      (json_int_t)rule->cooldown.time);
 	if (!way)
 		json_alloc__note_failure();
 	if (j && way && *way)

@@ -38,8 +38,8 @@ void tune_source__prepare(struct when *when)
 
 uint64_t tune_source__step(const struct when *when, size_t i)
 {
-	if (when->share.window)
-		return when->share.window / 100 * tune_ladder__percent(i);
+	if (when->share.time)
+		return when->share.time / 100 * tune_ladder__percent(i);
 	return tune_ladder__threshold(i);
 }
 
@@ -60,9 +60,9 @@ const char *tune_source__line(const struct when *when, const char *text, uint64_
 	const char *percent = strchr(text + len, '%');
 	char threshold[32];
 
-	if (when->share.window && percent)
+	if (when->share.time && percent)
 		snprintf(buf, size, "%.*s > %" PRIu64 "%s", len, text,
-			 ns / (when->share.window / 100), percent);
+			 ns / (when->share.time / 100), percent);
 	else
 		snprintf(buf, size, "%.*s > %s", len, text,
 			 units__format_duration(ns, threshold, sizeof(threshold)));

@@ -99,7 +99,7 @@ static void log_caps(struct daemon *d)
 
 		log_warn("%s%s: max-dumps = %u in %s is reached: for %s, matches are only counted",
 			 cap.rule ? "rule " : "[daemon]", cap.rule ? cap.rule->name : "", cap.max.n,
-			 units__format_duration(cap.max.window, window, sizeof(window)),
+			 units__format_duration(cap.max.time, window, sizeof(window)),
 			 units__format_duration(left, wait, sizeof(wait)));
 	}
 }

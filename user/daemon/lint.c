@@ -56,15 +56,15 @@ static void check_cooldown(const struct linter *l, const struct rule_conf *rule)
 	char cooldown[32], post[32];
 	struct span span, post_span;
 
-	if (rule->cooldown.window >= rule->post || !find_rule_key(l->rs, rule, "cooldown", &span))
+	if (rule->cooldown.time >= rule->post || !find_rule_key(l->rs, rule, "cooldown", &span))
 		return;
-	if (!rule->cooldown.window && !find_rule_key(l->rs, rule, "post", &post_span))
+	if (!rule->cooldown.time && !find_rule_key(l->rs, rule, "post", &post_span))
 		return; /* no cooldown: the rule asks for every match */
 	diags__warn(l->d, l->rs->config->src, span,
 		    "shorter than this rule's post: triggers within %s become markers of the same "
 		    "dump, so a cooldown of %s gives no more dumps",
 		    units__format_duration(rule->post, post, sizeof(post)),
-		    units__format_duration(rule->cooldown.window, cooldown, sizeof(cooldown)));
+		    units__format_duration(rule->cooldown.time, cooldown, sizeof(cooldown)));
 }
 
 /*

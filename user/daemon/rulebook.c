@@ -163,9 +163,9 @@ static void restore_dump_counts(struct rulebook *b, struct active_set *g,
 
 		if (kept)
 			saved_state__take_dumps(&g->counters[i].dumps, &kept->dumps,
-						rule->max_dumps.window, now);
+						rule->max_dumps.time, now);
 	}
-	saved_state__take_dumps(&all, &past->dumps, g->rules->daemon.max_dumps.window, now);
+	saved_state__take_dumps(&all, &past->dumps, g->rules->daemon.max_dumps.time, now);
 	recorder__remember_dumps(b->recorder, &all);
 }
 

@@ -138,7 +138,7 @@ static uint64_t last_silent(struct recorder *r, const struct detectors *d, uint6
 
 		if (rule->when.learn.percentile && often > STATE_KEEPER_LEARNT)
 			often = STATE_KEEPER_LEARNT;
-		if (rule->n_sessions || !rule->cooldown.window)
+		if (rule->n_sessions || !rule->cooldown.time)
 			continue;
 		often = STATE_KEEPER_LOOK;
 		detectors__rule_state(d, g->slots[i], &st);

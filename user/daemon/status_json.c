@@ -165,7 +165,7 @@ static json_t *json_rule_learnt(const struct detectors *d, const struct rule_con
 	if (!detectors__learnt(d, slot, &v))
 		return json_null();
 	j = json_pack("{s:f, s:f, s:I, s:I, s:I}", "percentile", conf->percentile / 100.0, "factor",
-		      conf->factor / 100.0, "window_ns", (json_int_t)conf->window, "values",
+		      conf->factor / 100.0, "window_ns", (json_int_t)conf->time, "values",
 		      (json_int_t)v.values, "values_needed", (json_int_t)when_learn__least(conf));
 	if (!j || !v.limit)
 		return j;

@@ -125,7 +125,7 @@ static void suppressed_log__note(struct suppressed_log *h, const struct incident
 		memcpy(e->incident, inc->name, sizeof(e->incident));
 	}
 	e->last = it->t.time;
-	e->due = it->t.time + it->rule->cooldown.window;
+	e->due = it->t.time + it->rule->cooldown.time;
 }
 
 void suppressed_log__incident(struct suppressed_log *h, const struct incident *inc)

@@ -284,7 +284,7 @@ static bool rule_is_taken(const struct ruleset *rs, const char *name)
 static bool same_rule(const struct rule_conf *a, const struct rule_conf *b)
 {
 	return a->id == b->id && a->quiet == b->quiet && a->pre == b->pre && a->post == b->post &&
-	       a->max_dumps.n == b->max_dumps.n && a->max_dumps.window == b->max_dumps.window;
+	       a->max_dumps.n == b->max_dumps.n && a->max_dumps.time == b->max_dumps.time;
 }
 
 /* Let @to also dump the sessions of @from. */

@@ -141,9 +141,9 @@ int rate__parse(const struct source_text *src, struct span span, const char *key
 	if (!n || n > n_max)
 		return diags__error(d, src, number, "'%s' must be from 1 to %u", key, n_max);
 	rate.n = n;
-	if (parse_window(&p, window, WINDOW_MAX, &rate.window))
+	if (parse_window(&p, window, WINDOW_MAX, &rate.time))
 		return -EINVAL;
-	if (!rate.window)
+	if (!rate.time)
 		return diags__error(d, src, window, "the time must be larger than 0");
 	if (!scope && p.pos != p.end)
 		return diags__error(d, src, parser__rest(&p), "nothing may follow here");
@@ -167,7 +167,7 @@ int rate__parse_cooldown(const struct source_text *src, struct span span, const 
 		window = span;
 		per.len = 0;
 	}
-	err = parse_window(&p, window, max, &rate.window);
+	err = parse_window(&p, window, max, &rate.time);
 	err = err ?: parse_per(&p, per, &rate);
 	if (err)
 		return err;

@@ -9,7 +9,7 @@
 
 struct rate {
 	uint32_t n;	 /* 0: not given, or the rate is only a time, as of a cooldown */
-	uint64_t window; /* ns */
+	uint64_t time;	 /* ns */
 	enum frbpf_per per;
 	enum frbpf_field field; /* of FRBPF_PER_FIELD */
 };
@@ -38,7 +38,7 @@ const char *rate__per_name(const struct rate *r, enum frbpf_source source,
 			   const struct rule_args *args);
 
 /*
- * ---- the window of `max-dumps = N in T` ----
+ * ---- the T of `max-dumps = N in T` ----
  *
  * Times of the last dumps. Allocates nothing.
  */
@@ -58,7 +58,7 @@ static inline uint64_t dump_limiter__free_at(const struct dump_limiter *l, const
 {
 	if (!max->n || l->begun < max->n)
 		return 0;
-	return l->times[(l->begun - max->n) % RULESET_DUMPS_MAX] + max->window;
+	return l->times[(l->begun - max->n) % RULESET_DUMPS_MAX] + max->time;
 }
 
 #endif

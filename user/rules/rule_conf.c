@@ -27,9 +27,9 @@ void rule_conf__init(struct rule_conf *rule)
 {
 	rule->pre = RULESET_WINDOW_AUTO;
 	rule->post = POST_DEFAULT;
-	rule->cooldown.window = COOLDOWN_DEFAULT;
+	rule->cooldown.time = COOLDOWN_DEFAULT;
 	rule->escalate = ESCALATE_DEFAULT;
-	rule->max_dumps = (struct rate){ .n = DUMPS_DEFAULT, .window = DUMPS_WINDOW_DEFAULT };
+	rule->max_dumps = (struct rate){ .n = DUMPS_DEFAULT, .time = DUMPS_WINDOW_DEFAULT };
 }
 
 /* The fields that the other keys can use. `when` is parsed first. */
@@ -121,8 +121,8 @@ static int parse_learn(const struct entry_ctx *ctx, void *obj)
 		return diags__error(ctx->d, ctx->src, ctx->value,
 				    "'learn' needs a threshold that is learned, such as when = "
 				    "runqlat > p99 * 4");
-	err = entry__duration(ctx, LEARN_MAX, &learn->window);
-	if (!err && learn->window < LEARN_MIN)
+	err = entry__duration(ctx, LEARN_MAX, &learn->time);
+	if (!err && learn->time < LEARN_MIN)
 		err = diags__error(ctx->d, ctx->src, ctx->value,
 				   "too short to learn from: at least 1s is expected");
 	return err;
@@ -239,7 +239,7 @@ const struct section_kind rule_section = { "[rule-NAME]", keys };
 
 static uint64_t hash_rate(uint64_t hash, const struct rate *r)
 {
-	const uint64_t words[] = { r->n, r->window, r->per, r->field };
+	const uint64_t words[] = { r->n, r->time, r->per, r->field };
 
 	return hash_fnv1a(hash, words, sizeof(words));
 }
@@ -254,7 +254,7 @@ static uint64_t rule_id(const struct rule_conf *rule)
 	hash = hash_rate(hash, &rule->cooldown);
 	hash = hash_rate(hash, &rule->count);
 	if (rule->when.learn.percentile)
-		hash = hash_fnv1a(hash, &rule->when.learn.window, sizeof(rule->when.learn.window));
+		hash = hash_fnv1a(hash, &rule->when.learn.time, sizeof(rule->when.learn.time));
 	for (uint32_t i = 0; i < rule->when.parts.n; i++)
 		hash = hash_fnv1a(hash, &rule->when.parts.v[i].id, sizeof(uint64_t));
 	return hash ? hash : 1; /* 0 means no rule */
@@ -265,7 +265,7 @@ static uint64_t learn_id(const struct rule_conf *rule)
 {
 	const struct when *w = &rule->when;
 	const char *texts[] = { w->target ?: "", rule->if_text ?: "" };
-	const uint64_t words[] = { w->source, w->all_calls, w->learn.window };
+	const uint64_t words[] = { w->source, w->all_calls, w->learn.time };
 	uint64_t hash = hash_fnv1a(HASH_FNV1A_BEGIN, words, sizeof(words));
 
 	hash = hash_fnv1a(hash, w->keys, sizeof(w->keys));
@@ -369,7 +369,7 @@ int rule_conf__finish(const struct ruleset *rs, struct rule_conf *rule, struct d
 			d, src, rule->when_span,
 			"'escalate' compares measured values: this rule has no threshold");
 	if (rule->escalate_given &&
-	    (rule->when.pending || rule->when.silence || rule->when.share.window))
+	    (rule->when.pending || rule->when.silence || rule->when.share.time))
 		return diags__error(
 			d, src, rule->when_span,
 			"'escalate' compares measured values: pending(), absent() and shares of "

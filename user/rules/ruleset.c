@@ -379,7 +379,7 @@ int ruleset__parse_damaged(struct source_text *src, struct diags *d, struct rule
 		return -ENOMEM;
 	}
 	rs->daemon.merge = MERGE_DEFAULT;
-	rs->daemon.max_dumps = (struct rate){ .n = DUMPS_DEFAULT, .window = DUMPS_WINDOW_DEFAULT };
+	rs->daemon.max_dumps = (struct rate){ .n = DUMPS_DEFAULT, .time = DUMPS_WINDOW_DEFAULT };
 	err = config__parse_damaged(src, d, &rs->config);
 	if (err) {
 		ruleset__free(rs);

@@ -269,7 +269,7 @@ int when_parser__source(struct when_parser *p, struct when *ret)
 		return unknown_source(p, name);
 	ret->source = source->source;
 	err = (source->parse ? source->parse : parse_plain)(p, name, ret);
-	if (!err && source->only_share && !ret->share.window)
+	if (!err && source->only_share && !ret->share.time)
 		err = diags__error(
 			p->d, p->src, name,
 			"'%s' is measured as a share of time: write, for example, %s > 90%% in 1s",
@@ -328,14 +328,14 @@ void when__drop_threshold(struct when *when)
 {
 	when->threshold = 0;
 	when->learn.percentile = 0;
-	when->share.window = 0;
+	when->share.time = 0;
 }
 
 uint64_t when__lasts(const struct when *when)
 {
 	if (when->hit || when->fails || when__source(when->source)->no_begin)
 		return 0;
-	return when->share.window ?: when->threshold;
+	return when->share.time ?: when->threshold;
 }
 
 const struct when_source_desc *when__source(enum frbpf_source source)

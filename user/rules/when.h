@@ -14,15 +14,15 @@ struct rule_conf;
 struct when_learn {
 	uint32_t percentile; /* hundredths of a percent; 0: the threshold is fixed */
 	uint32_t factor;     /* hundredths */
-	uint64_t window;     /* ns: values of this last time count */
+	uint64_t time;	     /* ns: values of this last time count */
 };
 
 /*
- * A share of time. The sum of all values within the window is compared with the threshold; `per`
+ * A share of time. The sum of all values within that time is compared with the threshold; `per`
  * tells what is summed up separately.
  */
 struct when_share {
-	uint64_t window; /* ns; 0: each value is compared */
+	uint64_t time; /* ns; 0: each value is compared */
 	enum frbpf_per per;
 	enum frbpf_field field; /* of FRBPF_PER_FIELD */
 	char *cgroup;		/* only its tasks and those below it; NULL: all. Owned */
@@ -92,13 +92,13 @@ static inline bool when__has_values(const struct when *when)
 static inline bool when__compares(const struct when *when)
 {
 	return (when->threshold || when->learn.percentile) && when__has_values(when) &&
-	       !when->share.window;
+	       !when->share.time;
 }
 
 /* Does the rule need all values of its source, however small? */
 static inline bool when__takes_all(const struct when *when)
 {
-	return when->learn.percentile || when->share.window;
+	return when->learn.percentile || when->share.time;
 }
 /* Are rules on @a evaluated after those on @b, if both are about the same events? */
 bool when__comes_after(const struct when *a, const struct when *b);

@@ -134,7 +134,7 @@ static int take_percentile(struct when_parser *p, struct when_learn *ret)
 	    ret->factor < FACTOR_MIN || ret->factor > FACTOR_MAX)
 		return diags__error(p->d, p->src, word.len ? word : when_parser__here(p),
 				    "a number from 1 to 1000 is expected after '*', such as 4");
-	ret->window = LEARN_DEFAULT;
+	ret->time = LEARN_DEFAULT;
 	return 0;
 }
 
@@ -284,7 +284,7 @@ static int take_share_cgroup(struct when_parser *p, struct when *ret)
 /* Reject 100% or more of a CPU's time: these sources use a CPU one after the other. */
 static int check_share(struct when_parser *p, struct span share, const struct when *when)
 {
-	if (when->threshold < when->share.window || !is_of_cpu(when) ||
+	if (when->threshold < when->share.time || !is_of_cpu(when) ||
 	    (when->source != FRBPF_SOURCE_HARDIRQ && when->source != FRBPF_SOURCE_SOFTIRQ &&
 	     when->source != FRBPF_SOURCE_ONCPU))
 		return 0;
@@ -295,9 +295,9 @@ static int check_share(struct when_parser *p, struct span share, const struct wh
 static int parse_share(struct when_parser *p, struct when *ret)
 {
 	struct span share = when_parser__word(p);
-	int err = take_share_window(p, share, &ret->share.window);
+	int err = take_share_window(p, share, &ret->share.time);
 
-	err = err ?: read_share(p, share, ret->share.window, &ret->threshold);
+	err = err ?: read_share(p, share, ret->share.time, &ret->threshold);
 	err = err ?: take_share_per(p, ret);
 	err = err ?: check_share(p, share, ret);
 	if (!err && p->pos < p->end)

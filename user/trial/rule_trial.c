@@ -136,8 +136,8 @@ static bool trial_count_reached(struct trial_rate *r, const struct rate *rate, u
 	uint64_t i = r->seen++, k = i + 1 - rate->n;
 
 	r->times[i % FRBPF_COUNT_MAX] = now;
-	r->until = now + rate->window;
-	if ((int64_t)(k - r->base) < 0 || now - r->times[k % FRBPF_COUNT_MAX] > rate->window)
+	r->until = now + rate->time;
+	if ((int64_t)(k - r->base) < 0 || now - r->times[k % FRBPF_COUNT_MAX] > rate->time)
 		return false;
 	r->base = i + 1;
 	return true;
@@ -166,17 +166,17 @@ static int trial_cooldown(struct rule_trial *t, const struct trial_event *e)
 	struct trial_rate *r;
 	int err;
 
-	if (!rate->window)
+	if (!rate->time)
 		return 0;
 	err = trial_rate_get(&t->cooling, FRBPF_MAX_COOLING, &key, e->time, &r);
 	if (err)
 		return err;
-	if (r->last && (int64_t)(e->time - r->last) < (int64_t)rate->window &&
+	if (r->last && (int64_t)(e->time - r->last) < (int64_t)rate->time &&
 	    !trial_escalates(t->rule, r, e->value))
 		return 1;
 	r->last = e->time;
 	r->value = e->value;
-	r->until = e->time + rate->window;
+	r->until = e->time + rate->time;
 	return 0;
 }
 
@@ -236,7 +236,7 @@ static bool trial_reached(const struct when *when, const struct trial_event *e)
 		return e->error &&
 		       (when->any_errno || (e->error < FRBPF_ERRNO_MAX &&
 					    when->errnos[e->error / 64] >> (e->error % 64) & 1));
-	return when->hit || e->value > (when->share.window ? 0 : when->threshold);
+	return when->hit || e->value > (when->share.time ? 0 : when->threshold);
 }
 
 static bool trial_has_key(const struct when *when, uint32_t key)
@@ -312,8 +312,8 @@ static int trial_share(struct rule_trial *t, const struct trial_event *e,
 	}
 	if (err)
 		return err;
-	r->until = e->time + share->window;
-	sum.value = share_add(&r->share, share->window, e->time, e->value);
+	r->until = e->time + share->time;
+	sum.value = share_add(&r->share, share->time, e->time, e->value);
 	return sum.value > t->rule->when.threshold ? trial_match(t, &sum, ret_cause) : TRIAL_NO;
 }
 
@@ -337,7 +337,7 @@ static int trial_try(struct rule_trial *t, const struct trial_event *e, enum frb
 		t->counts.maybe++;
 		return TRIAL_MAYBE;
 	}
-	if (when->share.window)
+	if (when->share.time)
 		return trial_share(t, e, ret_cause);
 	if (!when->silence)
 		return trial_match(t, e, ret_cause);

@@ -150,7 +150,7 @@ static const char *rule_cannot(const struct when *when)
 		return "its threshold depends on values from before the recording";
 	if (when->source == FRBPF_SOURCE_PROBE_SPAN)
 		return "recordings do not contain hits of probes in programs";
-	if (when->share.window && when->share.per == FRBPF_PER_CGROUP)
+	if (when->share.time && when->share.per == FRBPF_PER_CGROUP)
 		return "its share is per cgroup, and recordings do not contain cgroups: try it per "
 		       "process";
 	return NULL;
@@ -164,7 +164,7 @@ int trial_rule__want(struct trial_rule *r)
 	int err = 0;
 
 	*w = (struct retrace_want){ .source = when->source,
-				    .least = when->share.window ? 0 : when->threshold,
+				    .least = when->share.time ? 0 : when->threshold,
 				    .pending = when->pending ? when->threshold : 0,
 				    .fails = when->fails };
 	if (when->fails)

@@ -87,7 +87,7 @@ int learners__new(struct listener *listener, struct frbpf_rule_state *states, in
 
 static uint64_t learner__slice(const struct learner *w)
 {
-	return w->conf.window / PAST_SLICES;
+	return w->conf.time / PAST_SLICES;
 }
 
 /*

@@ -114,9 +114,9 @@ int rate_keys__new(int *ret_cooling_fd, int *ret_counting_fd, int *ret_sharing_f
 static bool key_map_wanted(const struct rule_conf *r, int kind)
 {
 	if (kind == COOLING)
-		return r->cooldown.window && r->cooldown.per != FRBPF_PER_RULE;
+		return r->cooldown.time && r->cooldown.per != FRBPF_PER_RULE;
 	if (kind == SHARING)
-		return r->when.share.window;
+		return r->when.share.time;
 	return r->count.n > 1 && r->count.per != FRBPF_PER_RULE;
 }
 

@@ -12,9 +12,7 @@
 
 static struct frbpf_rate frbpf_rate_of(const struct rate *r)
 {
-	return (struct frbpf_rate){
-		.window = r->window, .n = r->n, .per = r->per, .field = r->field
-	};
+	return (struct frbpf_rate){ .time = r->time, .n = r->n, .per = r->per, .field = r->field };
 }
 
 static uint32_t flags_of(const struct rule_conf *conf)
@@ -31,7 +29,7 @@ static uint32_t flags_of(const struct rule_conf *conf)
 		flags |= FRBPF_RULE_AFTER;
 	else if (conf->part)
 		flags |= FRBPF_RULE_PART;
-	if (conf->when.share.window)
+	if (conf->when.share.time)
 		flags |= FRBPF_RULE_SHARE;
 	if (conf->when.pending)
 		flags |= FRBPF_RULE_PENDING;
@@ -70,7 +68,7 @@ static int fill_rule(struct frbpf_rule *rule, const struct rule_conf *conf, uint
 	/* no value is too small: the rule learns from it, or adds it to a sum */
 	rule->threshold = when__takes_all(&conf->when) ? 0 : conf->when.threshold;
 	rule->sum = conf->when.threshold;
-	rule->share = (struct frbpf_rate){ .window = conf->when.share.window,
+	rule->share = (struct frbpf_rate){ .time = conf->when.share.time,
 					   .per = conf->when.share.per,
 					   .field = conf->when.share.field };
 	rule->within = conf->when.parts.within;

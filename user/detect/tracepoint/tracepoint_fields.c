@@ -51,7 +51,7 @@ struct tap {
 /* The properties of a rule that decide whether its tracepoint may be paused. */
 struct cooling_rule {
 	uint32_t slot;
-	uint64_t window; /* 0: every event must be seen */
+	uint64_t time; /* ns, of the cooldown; 0: every event must be seen */
 };
 
 /*
@@ -145,10 +145,9 @@ static uint64_t pause_left(const struct fields *f, uint64_t now)
 		struct frbpf_rule_state st;
 		uint64_t end;
 
-		if (!r->window || bpf_map_lookup_elem(f->states_fd, &r->slot, &st) ||
-		    !st.last_fired)
+		if (!r->time || bpf_map_lookup_elem(f->states_fd, &r->slot, &st) || !st.last_fired)
 			return 0;
-		end = st.last_fired + r->window;
+		end = st.last_fired + r->time;
 		if (end <= now)
 			return 0;
 		least = end - now < least ? end - now : least;
@@ -389,7 +388,7 @@ static int take_rules(struct fields *f, uint32_t bank, const struct rule_table *
 				r->count.n > 1 || r->cooldown.per != FRBPF_PER_RULE;
 
 		f->rules[bank][i] =
-			(struct cooling_rule){ r->slot, sees_all ? 0 : r->cooldown.window };
+			(struct cooling_rule){ r->slot, sees_all ? 0 : r->cooldown.time };
 	}
 	f->n_rules[bank] = n;
 	for (int i = 0; i < FRBPF_MAX_ARGS; i++) {

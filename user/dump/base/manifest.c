@@ -209,7 +209,7 @@ static json_t *json_trigger(const struct incident *inc, const struct incident_tr
 	if (j && t->flags & FRBPF_TRIGGER_ABSENT)
 		json_object_set_new(j, "absent", json_true());
 	if (j && t->flags & FRBPF_TRIGGER_SHARE && it->rule)
-		json_object_set_new(j, "window_ns", json_integer(it->rule->when.share.window));
+		json_object_set_new(j, "window_ns", json_integer(it->rule->when.share.time));
 	parts = json_parts(inc, it);
 	if (j && parts)
 		json_object_set_new(j, "after", parts);

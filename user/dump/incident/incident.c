@@ -13,7 +13,7 @@ uint64_t incident_trigger__began(const struct incident_trigger *it)
 	if (!it->rule || !source || source->no_begin)
 		return it->t.time;
 	if (it->t.flags & FRBPF_TRIGGER_SHARE)
-		length = it->rule->when.share.window;
+		length = it->rule->when.share.time;
 	return length < it->t.time ? it->t.time - length : it->t.time;
 }
 
@@ -31,7 +31,7 @@ bool incident_trigger__part(const struct incident_trigger *it, size_t i,
 		       .value = part->value,
 		       .threshold = when__limit(&rule->when),
 		       .source = rule->when.source,
-		       .flags = rule->when.share.window ? FRBPF_TRIGGER_SHARE : 0,
+		       .flags = rule->when.share.time ? FRBPF_TRIGGER_SHARE : 0,
 		       .rule_id = rule->id,
 		       .cpu = part->cpu,
 		       .subject = part->subject,
