@@ -333,8 +333,6 @@ grow() { # DUMP TO SIZE
 	)
 }
 
-# --- messages of applications
-
 @test "run --user: modes and owners are changed by descriptor, never by name" {
 	local trace=$BATS_TEST_TMPDIR/trace
 	need_their_name
@@ -350,6 +348,8 @@ grow() { # DUMP TO SIZE
 	run -1 grep -E ' (l?chown|chmod|fchmodat2?|fchownat)\(' \
 		<(grep -vE 'fchownat\([0-9]+, "",.*AT_EMPTY_PATH' "$trace")
 }
+
+# --- messages of applications
 
 @test "run --user receives messages of its command, also by frbpf trigger" {
 	need_their_name
