@@ -18,17 +18,18 @@
 #include "bench/baseline.h"
 #include "bench/bench.h"
 
-static bool judge(const struct series *before, const struct series *now,
-		  const struct compare_opts *opts)
+static int judge(const struct series *before, const struct series *now,
+		 const struct compare_opts *opts, struct err *err)
 {
 	struct comparison c;
+	int code = comparison__make(before, now, opts, &c);
 
-	if (comparison__make(before, now, opts, &c))
-		return false;
+	if (code)
+		return err_set(err, code, "cannot compare: %s", strerror(-code));
 	printf("%s %.4f %.4f\n", verdict__name(c.verdict), c.metrics[0].ratio.estimate,
 	       c.metrics[1].ratio.estimate);
 	comparison__free(&c);
-	return true;
+	return 0;
 }
 
 static int judge_baselines(const struct compare_opts *opts)
@@ -39,7 +40,7 @@ static int judge_baselines(const struct compare_opts *opts)
 
 	while (scanf("%511s %511s", a, b) == 2) {
 		if (baseline__read(a, &err, &before) || baseline__read(b, &err, &now) ||
-		    !judge(&before, &now, opts)) {
+		    judge(&before, &now, opts, &err)) {
 			fprintf(stderr, "%s\n", err.msg);
 			return 1;
 		}
@@ -102,6 +103,7 @@ static int judge_pairs(const char *path, size_t repeat, bool all, struct compare
 {
 	json_t *root = json_load_file(path, 0, NULL);
 	struct series before = { 0 }, now = { 0 };
+	struct err err = { 0 };
 	size_t n;
 
 	opts->paired = true;
@@ -118,8 +120,10 @@ static int judge_pairs(const char *path, size_t repeat, bool all, struct compare
 			break;
 		a = part(&before, from, n);
 		b = part(&now, from, n);
-		if (!judge(&a, &b, opts))
+		if (judge(&a, &b, opts, &err)) {
+			fprintf(stderr, "%s: %s\n", path, err.msg);
 			return 1;
+		}
 	}
 	series__free(&before);
 	series__free(&now);
