@@ -90,7 +90,7 @@ static void add_file(const char *path, unsigned long start, unsigned long end, u
 	GElf_Phdr ph;
 
 	if (!cfi)
-		return;
+		goto out;
 	elf_getphdrnum(elf, &phdrs);
 	for (size_t i = 0; i < phdrs; i++)
 		if (gelf_getphdr(elf, i, &ph) && ph.p_type == PT_LOAD && (ph.p_flags & PF_X) &&
@@ -110,8 +110,11 @@ static void add_file(const char *path, unsigned long start, unsigned long end, u
 		free(frame);
 	}
 	add_row((struct unwind_row){ .pc = end });
+out:
+	dwarf_cfi_end(cfi);
 	elf_end(elf);
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 }
 
 static void add_process(int pid)
