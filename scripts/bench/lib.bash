@@ -173,6 +173,15 @@ now_us() {
 	echo "${EPOCHREALTIME/[.,]/}"
 }
 
+wait_until() { # SECONDS COMMAND...
+	local deadline=$(($(now_us) + $1 * 1000000))
+	shift
+	until "$@"; do
+		(($(now_us) < deadline)) || return 1
+		sleep 0.05
+	done
+}
+
 # --- the recorders
 
 # recorder_start: starts a recorder with the rules on standard input, which must not have a base
@@ -272,17 +281,12 @@ empty_attach() {
 
 # empty_load: attaches the programs in $tmp/empty.c, until empty_detach. Returns 1 if they cannot be built.
 empty_load() {
-	local i
 	clang -g -O2 -target bpf -c "$tmp/empty.c" -o "$tmp/empty.o" &&
 		gcc -O2 scripts/bench/attach.c -lbpf -o "$tmp/attach" || return 1
 	: >"$tmp/attached"
 	background "$tmp/attach" "$tmp/empty.o" >"$tmp/attached" 2>&1
 	empty_pid=$!
-	for ((i = 0; i < 100; i++)); do
-		grep -q '^attached' "$tmp/attached" && return 0
-		sleep 0.05
-	done
-	return 1
+	wait_until 5 grep -q '^attached' "$tmp/attached"
 }
 
 empty_detach() {

@@ -38,24 +38,22 @@ measure() {
 		END {if (most) printf "%.1f\n", t / most}' "$tmp/before" - | notes "$row"
 }
 
-# tool ROW WORKLOAD -- COMMAND...: measures another tool. $warm is a command that makes its programs run, if nothing
-# else does.
+# Succeeds if a measured program has run. $warm is a command that makes it run, if nothing else does.
 warm=:
+programs_ran() {
+	$warm >/dev/null 2>&1
+	[[ $(our_programs) ]]
+}
+
+# tool ROW WORKLOAD -- COMMAND...: measures another tool. It has attached its programs when one has run.
 tool() {
-	local row=$1 workload=$2 i
+	local row=$1 workload=$2
 	shift 3
 	command -v "$1" >/dev/null || return 0
 	progress "$row"
 	background "$@" >"$tmp/tool" 2>&1
 	measured_pid=$!
-	# the tool has attached its programs when one has run
-	for ((i = 0; i < 200; i++)); do
-		$warm >/dev/null 2>&1
-		[[ $(our_programs) ]] && break
-		sleep 0.1
-	done
-	sleep 0.5
-	[[ $(our_programs) ]] && measure "$row" "$workload"
+	wait_until 30 programs_ran && sleep 0.5 && measure "$row" "$workload"
 	end "${children[-1]}" INT
 }
 
