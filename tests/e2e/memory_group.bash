@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# A cgroup for one test, with a limit of memory, of version 1 or 2.
+# A cgroup for one test or benchmark, with a limit of memory, of version 1 or 2.
 
 # Sets $memory_group.
 memory_group_make() { # BYTES
@@ -10,7 +10,7 @@ memory_group_make() { # BYTES
 	v1=$(findmnt -nt cgroup -O memory -o TARGET | head -n 1)
 	if [[ $v2 ]] && grep -qw memory "$v2/cgroup.subtree_control" 2>/dev/null; then
 		memory_group=$v2/frbpf-test-$$
-		mkdir "$memory_group" && echo "$1" >"$memory_group/memory.max"
+		mkdir "$memory_group" && echo "$1" >"$memory_group/memory.max" || return
 		echo 0 >"$memory_group/memory.swap.max" 2>/dev/null || true
 	elif [[ $v1 ]]; then
 		memory_group=$v1/frbpf-test-$$
