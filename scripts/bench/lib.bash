@@ -267,20 +267,14 @@ observe_end() {
 
 # --- empty BPF programs, which measure the cost of attaching alone
 
-# empty_attach TRACEPOINT...: attaches an empty tp_btf program to each, until empty_detach. Returns 1 if that cannot be
+# empty_attach SECTION...: attaches an empty program of each section, until empty_detach. Returns 1 if they cannot be
 # built.
 empty_attach() {
-	local tracepoint
-	for tracepoint; do
-		printf '__attribute__((section("tp_btf/%s"), used)) int empty_%s(void *ctx) { return 0; }\n' \
-			"$tracepoint" "$tracepoint"
+	local section i=0
+	for section; do
+		printf '__attribute__((section("%s"), used)) int empty_%d(void *ctx) { return 0; }\n' "$section" $((i++))
 	done >"$tmp/empty.c"
 	echo 'char LICENSE[4] __attribute__((section("license"), used)) = "GPL";' >>"$tmp/empty.c"
-	empty_load
-}
-
-# empty_load: attaches the programs in $tmp/empty.c, until empty_detach. Returns 1 if they cannot be built.
-empty_load() {
 	clang -g -O2 -target bpf -c "$tmp/empty.c" -o "$tmp/empty.o" &&
 		gcc -O2 scripts/bench/attach.c -lbpf -o "$tmp/attach" || return 1
 	: >"$tmp/attached"

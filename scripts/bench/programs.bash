@@ -57,32 +57,38 @@ tool() {
 	end "${children[-1]}" INT
 }
 
-# measure_empty ROW WORKLOAD: measures the empty programs that empty_load() has attached
+# measure_empty ROW WORKLOAD SECTION...: measures empty programs
 measure_empty() {
-	measured_pid=$empty_pid
-	measure "$@"
+	local row=$1 workload=$2
+	shift 2
+	progress "$row"
+	empty_attach "$@" && measured_pid=$empty_pid && measure "$row" "$workload"
+	empty_detach
 }
 
-# empty WORKLOAD TRACEPOINT...: measures empty programs
+# empty WORKLOAD TRACEPOINT...: measures empty programs on tracepoints
 empty() {
 	local workload=$1
 	shift
-	progress "empty programs"
-	empty_attach "$@" && measure_empty "empty programs" "$workload"
-	empty_detach
+	measure_empty "empty programs" "$workload" "${@/#/tp_btf/}"
 }
 
 # An action of bpftrace scripts. It does what a rule with a cooldown of 10 s does: it counts all hits and prints one.
 # shellcheck disable=SC2034 # for the benchmarks
 limited='@n = count(); if (nsecs - @last >= 10000000000) { @last = nsecs; printf("hit %s %d\n", comm, tid); }'
 
-# measure_rules ROW WORKLOAD: measures the recorder with the rules on standard input
-measure_rules() {
-	progress "$1"
+# Starts the recorder with the rules on standard input, and a session without events.
+rules_start() {
 	recorder_start < <(
 		printf '[daemon]\nmax-memory = 1G\n\n[session-x]\nrun = -e dummy -m 64K --overwrite --switch-output -a\n\n'
 		cat
 	)
+}
+
+# measure_rules ROW WORKLOAD: measures the recorder with the rules on standard input
+measure_rules() {
+	progress "$1"
+	rules_start
 	measured_pid=$recorder_pid
 	measure "$1" "$2"
 	recorder_stop
@@ -108,4 +114,15 @@ frbpf_hits() {
 			[[ ${5-} ]] && printf 'if = %s\n' "${5//@/$((i + 1))}"
 		done
 	)
+}
+
+# --- workloads
+
+# On one CPU, so that every turn is a wake-up and a switch.
+pipe() {
+	taskset -c $((n_cpus - 1)) perf bench sched pipe -l 30000
+}
+
+calls() {
+	taskset -c $((n_cpus - 1)) perf bench syscall basic -l 2000000
 }
