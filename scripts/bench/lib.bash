@@ -28,6 +28,18 @@ progress() { # [TEXT]
 	return 0
 }
 
+# Succeeds if all of these are installed. Otherwise $why_not says which one is not.
+need() { # COMMAND...
+	local command
+	for command in "$@"; do
+		type -P "$command" >/dev/null || {
+			# shellcheck disable=SC2034 # for the benchmarks
+			why_not="$command is not installed"
+			return 1
+		}
+	done
+}
+
 # Prints the comment at the top of the benchmark.
 usage() {
 	sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"
@@ -182,6 +194,27 @@ wait_until() { # SECONDS COMMAND...
 	done
 }
 
+# --- CPU time
+
+# Prints the CPU time in us that a process and its ended children have had; nothing if PID is "".
+used_us() { # PID
+	[[ ! $1 ]] || awk -v hz="$(getconf CLK_TCK)" '{
+		sub(/^.*\) /, "")
+		printf "%.0f", ($12 + $13 + $14 + $15) * 1e6 / hz
+	}' "/proc/$1/stat"
+}
+
+# cpu_us N SERVER COMMAND...: prints the CPU time in us of COMMAND and SERVER for each of N operations; SERVER may be
+# "". CPU time is better than time on the clock, which depends on who else uses the machine.
+cpu_us() {
+	local n=$1 server=$2 before client TIMEFORMAT='%3U %3S'
+	shift 2
+	before=$(used_us "$server")
+	client=$({ time "$@" >"$tmp/out" 2>&1 </dev/null; } 2>&1) || fail "$*: $(tail -n 3 "$tmp/out")"
+	awk -v n="$n" -v b="$before" -v a="$(used_us "$server")" \
+		'{printf "%.4f\n", (($1 + $2) * 1e6 + a - b) / n}' <<<"$client"
+}
+
 # --- the recorders
 
 # recorder_start: starts a recorder with the rules on standard input, which must not have a base
@@ -211,6 +244,20 @@ thread() {
 		comm=${comm%/comm}
 		echo "${comm##*/}"
 	done
+}
+
+# thread_ns NAME: prints the CPU time in ns of a thread of the recorder
+thread_ns() {
+	awk '{print $1}' "/proc/$recorder_pid/task/$(thread "$1")/schedstat"
+}
+
+# wakeups PID [NAME]: prints the voluntary context switches of its threads, or of the threads called NAME
+wakeups() {
+	local task
+	for task in "/proc/$1/task/"*; do
+		[[ $# == 1 || $(<"$task/comm") == "$2" ]] || continue
+		awk '/^voluntary_ctxt_switches/ {print $2}' "$task/status"
+	done | awk '{n += $1} END {print n + 0}'
 }
 
 # manifests FILTER: prints what jq finds in each manifest. After recorder_stop, none is missing.
@@ -289,6 +336,15 @@ empty_detach() {
 }
 
 # --- load
+
+# Prints the SQL that inserts rows into a new table.
+insertions() { # N
+	local i
+	echo 'PRAGMA synchronous=OFF; CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT);'
+	for ((i = 0; i < $1; i++)); do
+		echo "INSERT INTO t VALUES($i, 'value $i');"
+	done
+}
 
 # Runs more tasks than there are cores, until end "$load_pid".
 load_start() {

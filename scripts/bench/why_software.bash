@@ -16,20 +16,12 @@ on_slow_disk() {
 }
 
 postgres_begin() {
-	need postgres initdb psql pg_isready || return
-	local as=(setpriv --reuid postgres --regid postgres --clear-groups)
-	cause=own-timer pg=$tmp/pg
+	need psql && postgres_start || return
+	cause=own-timer
 	# the functions in which a backend waits for a lock, and for the next command of its client
 	rule="when = uprobe:$(command -v postgres):ProcSleep > 200ms
 		if = process == \"postgres\""
 	function='WaitEventSetWait|WaitLatch|secure_read'
-	chmod 0711 "$tmp"
-	install -d -m 0700 -o postgres "$pg"
-	{
-		"${as[@]}" initdb -D "$pg" --auth trust --no-sync -U postgres
-		background "${as[@]}" postgres -D "$pg" -k "$pg" -c listen_addresses= -c fsync=off
-		wait_for pg_isready -q -h "$pg"
-	} &>"$tmp/postgres" || fail "PostgreSQL: $(tail -n 3 "$tmp/postgres")"
 }
 
 postgres_run() {
