@@ -13,7 +13,6 @@ FRBPF=${FRBPF:-./frbpf}
 workloads=.output/tests/workloads
 n_cpus=$(getconf _NPROCESSORS_ONLN)
 pause_ioctl=0x40042409 # PERF_EVENT_IOC_PAUSE_OUTPUT
-children=()
 base='' tmp='' recorder_pid='' empty_pid='' tracer=''
 PATH=$PATH:/usr/sbin # bpftool, sysctl
 
@@ -50,8 +49,10 @@ cleanup() {
 	# shellcheck disable=SC2119
 	progress
 	recorder_stop
-	for pid in "${children[@]}"; do
+	# these still run; the pid of a child that has ended may belong to a process of others
+	for pid in $(jobs -pr); do
 		kill_with_children "$pid"
+		kill -CONT "$pid" 2>/dev/null # a stopped process ends when it continues
 	done
 	[[ $tracer && -d $tracer ]] && rmdir "$tracer"
 	[[ $tmp ]] && rm -rf "$tmp"
@@ -165,7 +166,6 @@ table() {
 # background COMMAND...: runs COMMAND until the benchmark ends. Its pid is in $!.
 background() {
 	"$@" </dev/null &
-	children+=($!)
 }
 
 # perf bench sched pipe does not end its child, which waits forever.
@@ -277,7 +277,6 @@ perf_start() {
 	perf record -N -B -o "$dir/perf.data" --control "fifo:$dir/control,$dir/ack" "$@" \
 		{control}>&- {ack}>&- </dev/null >"$dir/output" 2>&1 &
 	perf_pid=$!
-	children+=("$perf_pid")
 	echo ping >&"$control"
 	read -r -t 20 -u "$ack" || fail "perf record $* did not start: $(cat "$dir/output")"
 	exec {control}>&- {ack}>&-

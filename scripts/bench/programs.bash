@@ -54,7 +54,7 @@ tool() {
 	background "$@" >"$tmp/tool" 2>&1
 	measured_pid=$!
 	wait_until 30 programs_ran && sleep 0.5 && measure "$row" "$workload"
-	end "${children[-1]}" INT
+	end "$measured_pid" INT
 }
 
 # measure_empty ROW WORKLOAD SECTION...: measures empty programs

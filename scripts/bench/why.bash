@@ -8,11 +8,11 @@
 # task.
 keep_cpus_awake() {
 	local cpu
+	spinners=
 	for ((cpu = 0; cpu < n_cpus; cpu++)); do
 		chrt -i 0 taskset -c "$cpu" sh -c 'while :; do :; done' &
-		children+=("$!")
+		spinners+=" $!"
 	done
-	spinners=${children[*]}
 }
 
 # Starts a daemon with the rules on standard input. OPTIONS follow `run = evidence`.

@@ -12,7 +12,7 @@
 on_slow_disk() {
 	need mkfs.ext4 || return
 	background "$cause_program" --ms "$1" on-slow-disk "$2" "$3" &>"$tmp/slow-disk"
-	slow_disk_pid=${children[-1]}
+	slow_disk_pid=$!
 }
 
 postgres_begin() {
@@ -33,7 +33,7 @@ redis_begin() {
 	cause=computed rule='when = syscall:recvfrom > 3ms
 		if = process == "client"' function='_Fork|redisFork'
 	background "${first[@]}" redis-server --port 47110 --save '' --dir "$tmp" --enable-debug-command yes &>/dev/null
-	redis_pid=${children[-1]}
+	redis_pid=$!
 	wait_for redis-cli -p 47110 ping
 	redis-cli -p 47110 debug populate 100000 key 4000 >/dev/null
 }
@@ -130,7 +130,7 @@ container_begin() {
 	# a CPU quota is only for the fair class, so chrt must not be used here
 	service_start "$tmp/container" background_in_group nice -n -20 \
 		unshare --pid --mount --uts --ipc --fork --kill-child --mount-proc
-	container_pid=${children[-1]}
+	container_pid=$!
 }
 
 container_run() {
