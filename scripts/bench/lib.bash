@@ -6,6 +6,7 @@
 set -u
 # awk and sort must read decimal points as perf prints them
 export LC_ALL=C PERF_CONFIG=/dev/null
+this_bench=$(realpath "$0")
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
 FRBPF=${FRBPF:-./frbpf}
@@ -41,7 +42,7 @@ need() { # COMMAND...
 
 # Prints the comment at the top of the benchmark.
 usage() {
-	sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"
+	sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$this_bench"
 }
 
 cleanup() {
