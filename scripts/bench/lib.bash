@@ -277,6 +277,7 @@ perf_start() {
 	exec {control}<>"$dir/control" {ack}<>"$dir/ack"
 	perf record -N -B -o "$dir/perf.data" --control "fifo:$dir/control,$dir/ack" "$@" \
 		{control}>&- {ack}>&- </dev/null >"$dir/output" 2>&1 &
+	# shellcheck disable=SC2034 # for the benchmarks
 	perf_pid=$!
 	echo ping >&"$control"
 	read -r -t 20 -u "$ack" || fail "perf record $* did not start: $(cat "$dir/output")"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
+# shellcheck disable=SC2154 # set by lib.bash
 #
 # What the benchmarks of BPF programs share. They measure the run time of BPF programs while a workload runs, by
 # kernel.bpf_stats_enabled. Source this file after lib.bash.

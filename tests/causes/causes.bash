@@ -13,7 +13,7 @@ set_weight() {
 # Makes cgroups, if that is possible, whose weight puts them before everything else. $quota_group has a CPU quota;
 # $weight_group has two children of different weight, heavy and light.
 make_cpu_groups() {
-	quota_group= weight_group=
+	quota_group='' weight_group=''
 	local root=/sys/fs/cgroup
 	[[ -e $root/cgroup.controllers ]] || root=$root/cpu
 	mkdir "$root/frbpf-cause-$$" 2>/dev/null || return 0
@@ -36,7 +36,7 @@ make_cpu_groups() {
 remove_cpu_groups() {
 	[[ ! ${quota_group-} ]] || rmdir "$quota_group" 2>/dev/null || true
 	[[ ! ${weight_group-} ]] || rmdir "$weight_group"/{heavy,light} "$weight_group" 2>/dev/null || true
-	quota_group= weight_group=
+	quota_group='' weight_group=''
 }
 
 # Runs a command while the processes that keep the CPUs from idling are stopped: $spinners, pids separated by blanks.
