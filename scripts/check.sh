@@ -6,7 +6,8 @@
 #	scripts/check.sh [lint|unit|san|fuzz|e2e|storm]...
 #
 #	lint	which directory may include which (scripts/layers.sh), names of functions (scripts/names.sh),
-#		variables of errors and length of lines (scripts/idioms.sh); shellcheck on scripts and bats files
+#		variables of errors and length of lines (scripts/idioms.sh); shellcheck on scripts and bats files,
+#		those without a suffix (scripts/bench), too
 #	unit	unit tests
 #	san	unit tests with AddressSanitizer and UBSan
 #	fuzz	every fuzz target for FUZZ_TIME seconds (3)
@@ -103,6 +104,12 @@ add_to_kernel() { # NAME FILE
 	jobs+=("$1")
 }
 
+# Succeeds for scripts, which may have no suffix, and for files that scripts source.
+is_shell() { # FILE
+	local line
+	[[ $1 == *.@(sh|bash|bats) ]] || { read -r line <"$1" && [[ $line == '#!/bin/bash' ]]; }
+}
+
 check_lint() {
 	local file
 	local -a files=()
@@ -114,8 +121,8 @@ check_lint() {
 		skip_suite lint 1 "shellcheck is not installed"
 		return
 	fi
-	for file in scripts/*.sh scripts/*/*.sh configs/*.bash tests/*/*.sh .ci/run tests/e2e/*.bash tests/e2e/*.bats; do
-		[[ -e $file ]] && files+=("lint-${file//\//%}")
+	for file in scripts/*.sh scripts/*/* configs/*.bash tests/*/*.sh .ci/run tests/*/*.bash tests/e2e/*.bats; do
+		[[ -e $file ]] && is_shell "$file" && files+=("lint-${file//\//%}")
 	done
 	add_suite lint "${files[@]}"
 	lint+=("${files[@]}")
