@@ -320,7 +320,8 @@ observe_end() {
 empty_attach() {
 	local section i=0
 	for section; do
-		printf '__attribute__((section("%s"), used)) int empty_%d(void *ctx) { return 0; }\n' "$section" $((i++))
+		printf '__attribute__((section("%s"), used)) int empty_%d(void *ctx) { return 0; }\n' \
+			"$section" $((i++))
 	done >"$tmp/empty.c"
 	echo 'char LICENSE[4] __attribute__((section("license"), used)) = "GPL";' >>"$tmp/empty.c"
 	clang -g -O2 -target bpf -c "$tmp/empty.c" -o "$tmp/empty.o" &&

@@ -81,7 +81,8 @@ limited='@n = count(); if (nsecs - @last >= 10000000000) { @last = nsecs; printf
 # Starts the recorder with the rules on standard input, and a session without events.
 rules_start() {
 	recorder_start < <(
-		printf '[daemon]\nmax-memory = 1G\n\n[session-x]\nrun = -e dummy -m 64K --overwrite --switch-output -a\n\n'
+		printf '%s\n' '[daemon]' 'max-memory = 1G' '[session-x]' \
+			'run = -e dummy -m 64K --overwrite --switch-output -a'
 		cat
 	)
 }
