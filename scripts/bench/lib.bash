@@ -339,6 +339,9 @@ empty_detach() {
 
 # --- load
 
+# shellcheck disable=SC2034 # for the benchmarks
+compiled=user/symbols/task_model.c # a file to compile
+
 # Prints the SQL that inserts rows into a new table.
 insertions() { # N
 	local i
