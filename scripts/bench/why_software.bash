@@ -7,6 +7,8 @@
 # Each case has two functions. NAME_begin is called once; it returns 1 and sets $why_not if the case is not possible
 # here. NAME_run prints the culprits, and on the last line the thread that waited. $rule fires on that thread. $cause is
 # a pattern for the kind of cause. $function is a pattern for a function that the culprit must have; it may be empty.
+#
+# The kernel gives no client a port below 32768. A port that a client has had until a minute ago cannot be listened on.
 
 # on_slow_disk MS PREPARE COMMAND: runs COMMAND in the background, with a file system on a slow disk
 on_slow_disk() {
@@ -32,21 +34,21 @@ redis_begin() {
 	need redis-server redis-cli || return
 	cause=computed rule='when = syscall:recvfrom > 3ms
 		if = process == "client"' function='_Fork|redisFork'
-	background "${first[@]}" redis-server --port 47110 --save '' --dir "$tmp" --enable-debug-command yes &>/dev/null
+	background "${first[@]}" redis-server --port 17110 --save '' --dir "$tmp" --enable-debug-command yes &>/dev/null
 	redis_pid=$!
-	wait_for redis-cli -p 47110 ping
-	redis-cli -p 47110 debug populate 100000 key 4000 >/dev/null
+	wait_for redis-cli -p 17110 ping
+	redis-cli -p 17110 debug populate 100000 key 4000 >/dev/null
 }
 
 # Waits until an earlier BGSAVE has ended, so that the dump does not have it.
 redis_run() {
 	wait_for redis_saved
 	echo "$redis_pid"
-	"${clients[@]}" ask 47110 'BGSAVE\r\n'
+	"${clients[@]}" ask 17110 'BGSAVE\r\n'
 }
 
 redis_saved() {
-	redis-cli -p 47110 info persistence | grep -q 'rdb_bgsave_in_progress:0'
+	redis-cli -p 17110 info persistence | grep -q 'rdb_bgsave_in_progress:0'
 }
 
 redis-aof_begin() {
@@ -56,9 +58,9 @@ redis-aof_begin() {
 		if = process == "client" || process == "redis-server"' function='flushAppendOnlyFile'
 	# shellcheck disable=SC2016 # of the inner shells
 	on_slow_disk 30 'findmnt -no SOURCE "$DISK" >'"$tmp/redis-aof.disk" \
-		'exec redis-server --port 47112 --save "" --dir "$DISK" --appendonly yes \
+		'exec redis-server --port 17112 --save "" --dir "$DISK" --appendonly yes \
 		--appendfsync always --pidfile '"$tmp/redis-aof.pid" || return
-	wait_for redis-cli -p 47112 ping
+	wait_for redis-cli -p 17112 ping
 }
 
 # The culprits are redis, the journal of its file system, and the server of its disk.
@@ -68,7 +70,7 @@ redis-aof_run() {
 	cat "$tmp/redis-aof.pid"
 	pgrep -x "jbd2/${device#/dev/}-8"
 	pgrep -P "$slow_disk_pid" -x cause
-	"${clients[@]}" ask 47112 "SET key $run\\r\\n"
+	"${clients[@]}" ask 17112 "SET key $run\\r\\n"
 }
 
 nginx_begin() {
@@ -83,7 +85,7 @@ nginx_begin() {
 		events {}
 		http {
 			access_log off;
-			server { listen 127.0.0.1:47111; root .; }
+			server { listen 127.0.0.1:17111; root .; }
 		}
 	EOF
 	# shellcheck disable=SC2016 # of the inner shell
@@ -95,7 +97,7 @@ nginx_begin() {
 # Asks for a part of the file that is not in memory: another part in each run.
 nginx_run() {
 	cat "$tmp/nginx.pid"
-	"${clients[@]}" ask 47111 "GET /file HTTP/1.0\\r\\nRange: bytes=$((run * 1000000))-$((run * 1000000 + 200000))\\r\\n\\r\\n"
+	"${clients[@]}" ask 17111 "GET /file HTTP/1.0\\r\\nRange: bytes=$((run * 1000000))-$((run * 1000000 + 200000))\\r\\n\\r\\n"
 }
 
 service_start() { # DIRECTORY COMMAND...
