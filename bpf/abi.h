@@ -35,7 +35,7 @@
 #define FRBPF_TEXT_FILE	     (2 + FRBPF_MAX_ARGS) /* text_is: the path of an open file */
 #define FRBPF_TEXT_LEN	     124		  /* bytes of the text in a trigger, with the NUL */
 #define FRBPF_MAX_PATH_GLOBS 64			  /* patterns on paths, of all sources together */
-#define FRBPF_TRIGGERS_SIZE  (256 * 1024) /* bytes of the trigger ring, room for 404 triggers */
+#define FRBPF_TRIGGERS_SIZE  (256 * 1024) /* bytes of the trigger queue, room for 404 triggers */
 #define FRBPF_MAX_FOLLOWED   1024	  /* pending events that fired a rule, until they end */
 
 /* The value that a predicate compares. Strings have 16 bytes, padded with zeros, in two words. */
@@ -375,7 +375,7 @@ static inline __u32 frbpf_learn_bucket(__u64 v, __u32 log2)
 /* Why a match did not become a trigger. */
 enum frbpf_cause {
 	FRBPF_CAUSE_COOLDOWN, /* the cooldown has not expired */
-	FRBPF_CAUSE_FULL,     /* no room in the trigger ring */
+	FRBPF_CAUSE_FULL,     /* no room in the trigger queue */
 	FRBPF_CAUSE_SELF,     /* the subject is one of our own processes, or we write a dump */
 	FRBPF_CAUSE_COUNT,    /* fewer than n matches in the window of `count` */
 	FRBPF_CAUSE_RULE_CAP, /* the rule has reached its max-dumps */

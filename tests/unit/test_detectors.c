@@ -186,7 +186,7 @@ static bool prog_uses(const struct prog *p, const uint32_t *maps, uint32_t n)
 }
 
 /*
- * The programs of @d: those that use its trigger ring, and those that share another map with them.
+ * The programs of @d: those that use its trigger queue, and those that share another map with them.
  */
 static int progs_of(uint32_t triggers_id, struct prog *ret, int max)
 {

@@ -123,7 +123,7 @@ static void test_cooldown_per(void **state)
 	detectors__free(d);
 }
 
-/* How often the count was reached. The trigger ring is not read meanwhile, and may fill up. */
+/* How often the count was reached. The trigger queue is not read meanwhile, and may fill up. */
 static uint64_t times_reached(const struct detectors *d, uint32_t slot)
 {
 	struct frbpf_rule_state st = state_of(d, slot);

@@ -423,7 +423,7 @@ static void run_stream(struct stream *s, struct engine_test_bpf *skel, uint64_t 
 	for (uint32_t i = 0; i < EVENTS; i++) {
 		time += draw(3) ? draw(2000) : draw(9 * MS);
 		random_event(&s->events[i], time);
-		/* one at a time, so that the ring of triggers is never full */
+		/* one at a time, so that the trigger queue is never full */
 		put_event(s, &s->events[i], skel);
 		skel->bss->n_events = 1;
 		assert_int_equal(bpf_prog_test_run_opts(bpf_program__fd(skel->progs.stream), &opts),

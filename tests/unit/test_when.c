@@ -243,13 +243,13 @@ static void shares(void **state)
 		if (parse(cases[i].text, &w, message, sizeof(message)))
 			fail_msg("'%s': %s", cases[i].text, message);
 		assert_int_equal(w.threshold, cases[i].threshold);
-		assert_int_equal(w.share.time, want->window);
+		assert_int_equal(w.share.time, want->time);
 		assert_int_equal(w.share.per, want->per);
 		if (want->per == FRBPF_PER_FIELD)
 			assert_int_equal(w.share.field, want->field);
 		assert_string_equal(w.share.cgroup ? w.share.cgroup : "",
 				    want->cgroup ? want->cgroup : "");
-		assert_int_equal(when__lasts(&w), want->window);
+		assert_int_equal(when__lasts(&w), want->time);
 		when__free(&w);
 	}
 }

@@ -7,7 +7,7 @@
  * this directory, or in tracepoint/, probe/ or app/ next to its helpers. inject/ serves events that
  * user space sees; engine/ is shared by all sources and their rules.
  *
- * The sources share maps, such as the trigger ring and the rule states. One thread may update while
+ * The sources share maps, such as the trigger queue and the rule states. One thread may update while
  * another consumes. The process that calls update is never a subject of rules, so the daemon forks
  * itself before.
  */
@@ -159,7 +159,7 @@ void detectors__on_ended(struct detectors *d, void (*fn)(const struct frbpf_ende
 			 void *arg);
 
 struct detectors_stats {
-	uint64_t malformed;    /* records of the trigger ring of a wrong size or tag */
+	uint64_t malformed;    /* records of the trigger queue of a wrong size or tag */
 	uint64_t unmeasured;   /* events for which there was no room, and tasks that are missing
 				     in the scope */
 	uint64_t not_seen;     /* values dropped because an event of their wait was not seen */

@@ -22,7 +22,7 @@ struct look;
 /* The environment that all sources get. */
 struct source_env {
 	int states_fd;		       /* map of struct frbpf_rule_state, borrowed */
-	int triggers_fd;	       /* the trigger ring, borrowed */
+	int triggers_fd;	       /* the trigger queue, borrowed */
 	int cgroups_fd;		       /* map of the ids of cgroups, borrowed */
 	int path_globs_fd;	       /* map of struct frbpf_path_glob, borrowed */
 	int cooling_fd;		       /* maps of struct frbpf_cooling by slot, borrowed */
