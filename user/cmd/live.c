@@ -29,7 +29,7 @@ static int open_live_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-/* Wait, and drain the trigger queue: if it were full, dropped triggers would count as suppressed. */
+/* Wait, and drain the trigger queue: if it is full, dropped triggers count as suppressed. */
 static void wait_until_end(struct detectors *d, int signals, uint64_t end)
 {
 	struct pollfd fds[2] = { { detectors__fd(d), POLLIN }, { signals, POLLIN } };

@@ -7,7 +7,7 @@
  * this directory, or in tracepoint/, probe/ or app/ next to its helpers. inject/ serves events that
  * user space sees; engine/ is shared by all sources and their rules.
  *
- * The sources share maps, such as the trigger queue and the rule states. One thread may update while
+ * The sources share maps, such as the trigger queue and rule states. One thread may update while
  * another consumes. The process that calls update is never a subject of rules, so the daemon forks
  * itself before.
  */
