@@ -59,6 +59,15 @@ cleanup() {
 	[[ $tmp ]] && rm -rf "$tmp"
 }
 
+# Names processes that use a fifth of a CPU or more before anything is measured: their noise is in every figure.
+warn_if_busy() {
+	local busy
+	# HOME: not with the columns of the user's toprc
+	busy=$(HOME=$tmp top -b -n 2 -d 1 -w 200 2>/dev/null |
+		awk '/^ *PID / {n++; next} n == 2 && $9 >= 20 && $12 != "top" {print "    " $12 " (pid " $1 "): " $9 " %"}')
+	[[ ! $busy ]] || printf 'warning: this machine is not idle; used of one CPU:\n%s\n' "$busy" >&2
+}
+
 # bench_begin RUNS "$@": reads the options. RUNS is the default of --runs. Sets runs and tmp.
 bench_begin() {
 	runs=$1
@@ -84,6 +93,7 @@ bench_begin() {
 	tmp=$(mktemp -d "${BENCH_DIR:-/var/tmp}/frbpf-bench.XXXXXX") || exit 1
 	printf '%s: Linux %s, %d CPUs, %s; frbpf %s\n' "${0##*/}" "$(uname -r)" "$n_cpus" \
 		"$(perf version)" "$(git describe --always --dirty 2>/dev/null)"
+	warn_if_busy
 }
 
 # --- values
