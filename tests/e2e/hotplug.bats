@@ -161,7 +161,7 @@ ran_there() { # JQ of a file
 @test "run -a: a CPU that went and came back is recorded again, and a rule sees it" {
 	local status=0
 	run_victim back -a --when sched:sched_process_exec --if 'filename ~ "*/frbpf-hot"'
-	same "status" "$status" 2
+	same "status" "$status" 2 || fail "$(jq -c .rules "$BATS_TEST_TMPDIR/out/summary.json"; cat "$BATS_TEST_TMPDIR/log")"
 	same "CPU of the match" "$(jq -s '.[0].triggers[0].cpu' "$BATS_TEST_TMPDIR"/out/incidents/*.json)" "$cpu"
 	ran_there '.incidents[0].files[0].file'
 }

@@ -85,7 +85,22 @@ static int wait_behind_hog(struct detectors *d, const struct rule_conf *r, uint3
 	return status;
 }
 
-static void check_runqlat(bool load_first)
+#define ATTEMPTS 5
+
+/*
+ * Was a wait missed, and counted as such? The kernel refuses storage for a task while another task
+ * is preempted in the middle of such a request on this CPU: a recorder that begins or ends.
+ */
+static bool has_no_storage(struct detectors *d)
+{
+	struct detectors_stats stats;
+
+	detectors__stats(d, &stats);
+	return stats.unmeasured;
+}
+
+/* False: a task had no storage, see has_no_storage(). */
+static bool try_runqlat(bool load_first)
 {
 	int cpu = sysconf(_SC_NPROCESSORS_ONLN) - 1;
 	struct rule_conf r = runqlat_rule(1, 20 * MS);
@@ -105,11 +120,11 @@ static void check_runqlat(bool load_first)
 		skip();
 	}
 	s = collect(d, 2000);
-	detectors__stats(d, &stats);
-	if (!s.n)
-		print_message("waited %llu ns, %llu times no storage\n",
-			      (unsigned long long)(f->end - f->begin),
-			      (unsigned long long)stats.unmeasured);
+	if (!s.n && has_no_storage(d)) {
+		detectors__free(d);
+		munmap(f, sizeof(*f));
+		return false;
+	}
 	assert_int_equal(s.n, 1);
 	assert_int_equal(s.last.tag, FRBPF_TAG_TRIGGER);
 	assert_int_equal(s.last.source, FRBPF_SOURCE_RUNQLAT);
@@ -125,9 +140,19 @@ static void check_runqlat(bool load_first)
 	assert_string_equal(s.last.subject.comm, "frbpf-waiter");
 	assert_string_equal(s.last.subject.process, "frbpf-waiter");
 	assert_int_not_equal(s.last.current.tid, f->tid);
+	detectors__stats(d, &stats);
 	assert_int_equal(stats.malformed, 0);
 	detectors__free(d);
 	munmap(f, sizeof(*f));
+	return true;
+}
+
+static void check_runqlat(bool load_first)
+{
+	for (int i = 0; i < ATTEMPTS; i++)
+		if (try_runqlat(load_first))
+			return;
+	fail_msg("no storage for a task in %d attempts", ATTEMPTS);
 }
 
 static void test_runqlat_of_new_task(void **state)
@@ -196,7 +221,8 @@ static void test_blocked_is_not_idle(void **state)
 	expr__free(&r.expr);
 }
 
-static void test_offcpu(void **state)
+/* False: a task had no storage. */
+static bool try_offcpu(void)
 {
 	struct rule_conf rules[] = {
 		/* longer than other tasks of a busy machine keep a runnable task from the CPU */
@@ -207,24 +233,40 @@ static void test_offcpu(void **state)
 	struct findings *f = shared_memory(sizeof(*f));
 	uint32_t slots[ARRAY_SIZE(rules)];
 	struct detectors *d;
+	bool measured;
 	struct sink s;
 
-	SKIP_UNLESS_POSSIBLE();
 	d = open_detectors();
 	update(d, rules, 1, slots);
 	assert_int_equal(await(spawn(wait_for_vfork, f, 600)), 0);
 	s = collect(d, 2000);
-	assert_int_equal(s.n, 1);
-	assert_int_equal(s.last.source, FRBPF_SOURCE_OFFCPU);
-	assert_int_equal(s.last.subject.pid, f->pid);
-	assert_in_range(s.last.value, 600 * MS - MS, f->end - f->begin);
+	if (s.n) {
+		assert_int_equal(s.n, 1);
+		assert_int_equal(s.last.source, FRBPF_SOURCE_OFFCPU);
+		assert_int_equal(s.last.subject.pid, f->pid);
+		assert_in_range(s.last.value, 600 * MS - MS, f->end - f->begin);
+	}
 	update(d, rules, ARRAY_SIZE(rules), slots);
 	assert_int_equal(await(spawn(wait_for_vfork, f, 600)), 0);
-	assert_int_equal(state_of(d, slots[0]).matched, 2);
-	assert_int_equal(state_of(d, slots[1]).matched, 2); /* the child, and the nap */
-	assert_int_equal(state_of(d, slots[2]).matched, 0);
+	measured = !has_no_storage(d);
+	if (measured) {
+		assert_int_equal(s.n, 1);
+		assert_int_equal(state_of(d, slots[0]).matched, 2);
+		assert_int_equal(state_of(d, slots[1]).matched, 2); /* the child, and the nap */
+		assert_int_equal(state_of(d, slots[2]).matched, 0);
+	}
 	detectors__free(d);
 	munmap(f, sizeof(*f));
+	return measured;
+}
+
+static void test_offcpu(void **state)
+{
+	SKIP_UNLESS_POSSIBLE();
+	for (int i = 0; i < ATTEMPTS; i++)
+		if (try_offcpu())
+			return;
+	fail_msg("no storage for a task in %d attempts", ATTEMPTS);
 }
 
 int main(void)
