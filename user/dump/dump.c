@@ -30,7 +30,10 @@ static int list_dump_events(struct file_job *w)
 	return file_events__list(&w->events, w->job->session, &tracking, w->win->n_gaps);
 }
 
-/* The timeline is sorted, so readers that work in one pass need not keep more than two rounds. */
+/*
+ * Write all records, with the end of a round after each ROUND_BYTES. The timeline is sorted. A
+ * reader that sorts by rounds needs at most two of them in memory.
+ */
 static int write_dump_records(struct file_job *w, struct perfdata_writer *writer, struct err *err)
 {
 	size_t round = 0;
@@ -130,7 +133,7 @@ static int write_dump_file(const struct dump_job *job, const struct window *win,
 static int write_window(const struct dump_job *job, const struct window *win,
 			struct dump_result *res, struct err *err)
 {
-	/* includes the side band: after many calls of mmap() it is most of the file */
+	/* this includes the side band, which is most of the file after many calls of mmap() */
 	uint64_t bytes = window__file_bytes(win);
 	int code = disk_room__promise(job->env->room, job->dir_fd, job->inc->min_free, bytes, err);
 

@@ -8,7 +8,8 @@
 #include "record/offcpu_event.h"
 
 /*
- * A BPF program wrote the samples in the format of a tracepoint: give the event that type and name.
+ * Give the event the type and name of a tracepoint: a BPF program wrote its samples in the
+ * tracepoint's format.
  */
 static void name_fed(struct file_events *f, enum marker_kind kind, struct perfdata_attr *attr)
 {
@@ -58,7 +59,7 @@ static void add_session_event(struct file_events *f, const struct session *s, si
 	attr->format = &f->formats[e];
 }
 
-/* Add a copy, and return its attr for changes. */
+/* Add a copy of @attr. Returns the copy, for changes. */
 static struct perf_event_attr *add_extra(struct file_events *f, struct perfdata_attr attr)
 {
 	struct perf_event_attr *copy = &f->extra[f->n_extra++];

@@ -4,7 +4,10 @@
 
 #include "dump/file_features.h"
 
-/* The command line as perf would have been called, one string per argument. 0 or -ENOMEM. */
+/*
+ * Make the command line of `perf record` with the session's options, one string per argument. 0 or
+ * -ENOMEM.
+ */
 static int list_arguments(struct file_features *ff, const struct dump_env *env,
 			  const struct session *s)
 {

@@ -17,7 +17,7 @@
 #include "dump/window/task_set.h"
 #include "perfdata/record.h"
 
-/* ns between look-ups of the files that samples hit: ended tasks must still be known */
+/* ns between look-ups of the files that samples hit: tasks that ended since must still be known */
 #define NAMES_NS (10 * 1000000000ULL)
 
 struct plain_file {
@@ -42,8 +42,8 @@ struct plain_file {
 /* ---- names ---- */
 
 /*
- * Add records that name all tasks: a task that is not recorded now may enter the cgroup later. They
- * get the time @since, ns, before every sample, as readers sort by time.
+ * Add records that name all tasks, also those outside the cgroup: a task may enter it later.
+ * Readers sort by time, so the records get the time @since, ns, which precedes every sample.
  */
 static int begin_names(struct plain_file *f, uint64_t since, struct err *err)
 {
@@ -54,7 +54,7 @@ static int begin_names(struct plain_file *f, uint64_t since, struct err *err)
 	return sideband__slice(f->env->sideband, &req, err, &f->names);
 }
 
-/* Look up the files that samples hit since the last time. */
+/* Look up the files that samples hit since the last look-up. */
 static int add_names(struct plain_file *f, struct err *err)
 {
 	struct sideband_request req = { .start = f->looked, .end = now_ns() };

@@ -13,8 +13,8 @@ struct plain_file;
 
 /*
  * Begin the file of @s in its directory. An existing file becomes NAME.old, as with perf. The new
- * one begins with the tasks and maps at the time @since, ns: no later record may be older. 0 or
- * negative errno with a message in @err.
+ * file begins with the tasks and maps at the time @since, ns. Records that are added later must not
+ * be older than @since. 0 or negative errno with a message in @err.
  */
 int plain_file__open(const struct dump_env *env, struct session *s, int dir_fd, uint64_t since,
 		     struct err *err, struct plain_file **ret);
@@ -35,7 +35,7 @@ uint64_t plain_file__samples(const struct plain_file *f);
 
 /*
  * Finish the file. With @inc, it becomes a dump of this incident, with its name and markers, and
- * @ret is filled. Without, the file keeps its name. 0 or negative errno with a message in @err.
+ * @ret is filled. Without @inc, it keeps its name. 0 or negative errno with a message in @err.
  */
 int plain_file__close(struct plain_file *f, struct incident *inc, struct err *err,
 		      struct dump_result *ret);

@@ -174,7 +174,10 @@ static bool is_dummy(const struct perf_event_attr *a)
 	return a->type == PERF_TYPE_SOFTWARE && a->config == PERF_COUNT_SW_DUMMY;
 }
 
-/* Such an event records no user stack: a page fault on it would trace functions again. */
+/*
+ * Is it the event of the function tracer? It records no user stack: reading one may cause a page
+ * fault, which would trace functions again.
+ */
 static bool is_function_tracer(const struct event_spec *spec)
 {
 	return spec->system && !strcmp(spec->system, "ftrace") && !strcmp(spec->event, "function");
@@ -274,7 +277,7 @@ static void set_callchain(const struct event_spec *spec, const struct sampling *
 			      spec->stack_bytes ?: CALL_GRAPH_STACK_DEFAULT, a);
 }
 
-/* Add the fields to samples that options of the line ask for. */
+/* Add to samples the fields that options of the line ask for. */
 static void set_sample_fields(const struct event_spec *spec, const struct record_opts *o,
 			      struct perf_event_attr *a)
 {

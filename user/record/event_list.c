@@ -117,7 +117,10 @@ static void free_event_names(char **names)
 	free(names);
 }
 
-/* perf probe -x PROGRAM adds events to system probe_PROGRAM; of a static probe, sdt_PROVIDER. */
+/*
+ * perf probe -x PROGRAM adds events to system probe_PROGRAM, and those of static probes to
+ * sdt_PROVIDER.
+ */
 static bool is_of_probes(const char *system)
 {
 	return !strcmp(system, "probe") || !strncmp(system, "probe_", 6) ||
@@ -224,8 +227,8 @@ static int resolve_event(struct resolver *r, const struct event_item *item, bool
 }
 
 /*
- * Make one group of the events from @first on. @read: samples contain counts, also of a single
- * event.
+ * Make one group of the events from @first on. @read: samples contain counts, even if there is only
+ * one event.
  */
 static void make_group(struct resolver *r, size_t first, bool read)
 {

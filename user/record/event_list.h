@@ -34,7 +34,10 @@ struct event {
 
 struct off_cpu_opts {
 	bool wanted; /* the last event is that of --off-cpu */
-	/* a bpf-output event is called offcpu-time: short sleeps are sampled; the last of them */
+	/*
+	 * `sampled`: a bpf-output event is called offcpu-time, which samples short sleeps, too;
+	 * `sampled_event`: index of the last event of this name
+	 */
 	bool sampled;
 	size_t sampled_event;
 	uint64_t least_ns;
@@ -52,7 +55,8 @@ struct event_list {
 
 /*
  * Resolve @opts, whose spans point into @src. @tracefs may be NULL; then any tracepoint is an
- * error. An unknown event gets the nearest known name. 0, -EINVAL (see @d) or -ENOMEM.
+ * error. The error for an unknown event suggests the nearest known name. 0, -EINVAL (see @d) or
+ * -ENOMEM.
  */
 int event_list__resolve(const struct record_opts *opts, const struct source_text *src,
 			struct tracefs *tracefs, struct diags *d, struct event_list **ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Parses one item of an -e list: the name, the /terms/, the modifiers. On this machine only the
- * PMUs in sysfs are looked up; tracepoints stay text.
+ * Parses one item of an -e list: the name, the /terms/, the modifiers. Of this machine, it looks up
+ * only the PMUs in sysfs; tracepoints stay text.
  */
 #ifndef FRBPF_RECORD_EVENT_PARSE_H
 #define FRBPF_RECORD_EVENT_PARSE_H

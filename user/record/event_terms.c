@@ -165,7 +165,7 @@ static int term_aux(struct event_parser *p, struct part value)
 			  "call-graph=lbr for a history of branches");
 }
 
-/* perf 6.17 */
+/* A term that perf has since 6.17. */
 static int term_cpu(struct event_parser *p, struct part value)
 {
 	return PART_ERROR(p, value,

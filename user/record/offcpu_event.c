@@ -203,7 +203,10 @@ static size_t asleep_event(const struct session *s)
 	return s->events->off_cpu.sampled ? s->events->off_cpu.sampled_event : s->events->n - 1;
 }
 
-/* Convert @a, of @size bytes, to a sample when it ended, or at @end if that is before; add it. */
+/*
+ * Convert @a, of @size bytes, to a sample at the end of its sleep, or at @end if that is earlier.
+ * Add the sample to @ret, and its CPU number to @cpus.
+ */
 static int add_sleeper(const struct session *s, const struct frbpf_asleep *a, size_t size,
 		       uint64_t end, struct buf *ret, struct buf *cpus)
 {

@@ -36,8 +36,8 @@ void offcpu_event__cut(const struct session *s, size_t c, const struct perf_even
 
 /*
  * Make samples of tasks that still sleep. @asleep: struct frbpf_asleep, one after the other; those
- * of CPUs that @s does not record are left out. @end: time of the samples, ns. The samples are
- * added to @ret, for each the number of its CPU in @s to @cpus, a size_t. 0 or -ENOMEM.
+ * of CPUs that @s does not record are left out. @end: time of the samples, ns. Each sample is added
+ * to @ret, and the number of its CPU in @s, a size_t, to @cpus. 0 or -ENOMEM.
  */
 int offcpu_event__add_asleep(const struct session *s, const struct buf *asleep, uint64_t end,
 			     struct buf *ret, struct buf *cpus);

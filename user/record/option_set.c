@@ -337,7 +337,9 @@ int option__check_synth(struct option_parser *p, const struct option_value *v)
 	return err;
 }
 
-/* Is this a part of a list of masks by hand: CPUS/CPUS, of rings and of a thread's affinity? */
+/*
+ * Is this an item of a list of masks, CPUS/CPUS: CPUs whose rings a thread reads, and its affinity?
+ */
 static bool is_thread_masks(const char *s, size_t len)
 {
 	static const char list[] = "0123456789,-";

@@ -27,7 +27,7 @@ struct perf_option {
 	const char *argument; /* as shown in the help: "N", "PID,.."; NULL: none */
 	enum perf_option_verdict verdict;
 	const char *why; /* if taken: what it does */
-	/* Parses, or only checks, the value. NULL: `flag` is set, or nothing. */
+	/* Parses, or only checks, the value. NULL: sets `flag`, if there is one. */
 	int (*set)(struct option_parser *p, const struct option_value *v);
 	size_t flag;	/* offset of a bool in struct record_opts + 1; 0: none */
 	bool no_negate; /* there is no --no-NAME */

@@ -60,7 +60,7 @@ static bool is_needed(const struct privilege *p, cap_t caps)
 {
 	switch (p->cap) {
 	case CAP_PERFMON:
-	case CAP_BPF: /* both were part of CAP_SYS_ADMIN until Linux 5.8, which still covers them */
+	case CAP_BPF: /* before Linux 5.8 parts of CAP_SYS_ADMIN, which still covers them */
 		return !has_cap(caps, CAP_SYS_ADMIN);
 	case CAP_IPC_LOCK:
 		return !may_lock();

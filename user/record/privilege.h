@@ -31,7 +31,7 @@ size_t privilege__missing(const struct privilege *ret[static PRIVILEGES_MAX]);
  */
 int privilege__check(struct err *ret_less, struct err *err);
 
-/* Append the commands that grant all of them to @b, in lines. 0 or -ENOMEM. */
+/* Append to @b, as lines, the commands that grant all capabilities. 0 or -ENOMEM. */
 int privilege__remedy(struct buf *b);
 
 /*

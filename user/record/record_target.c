@@ -219,7 +219,7 @@ int record_target__make(const struct record_opts *o, const struct source_text *s
 	return 0;
 }
 
-/* getpgid() finds threads, too, and needs neither rights nor /proc. */
+/* Check that the tasks exist. getpgid() finds threads, too, and needs neither rights nor /proc. */
 static int check_ids(const struct option_items *items, const char *kind,
 		     const struct source_text *src, struct diags *d)
 {

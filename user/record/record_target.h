@@ -46,7 +46,7 @@ void record_target__release(struct record_target *t);
 int record_target__check_exists(const struct record_opts *o, const struct record_target *t,
 				const struct source_text *src, struct diags *d);
 
-/* Are its threads determined only when it is opened? */
+/* Are the threads of @t determined only when the session is opened? */
 bool record_target__is_open(const struct record_target *t);
 
 /*

@@ -217,9 +217,9 @@ static int target_error(const struct record_target *target, int code, struct err
 }
 
 /*
- * Open the events of all threads of the target. Threads that start after that inherit them; but a
- * thread that starts meanwhile may lack some. So open all again until no thread started meanwhile.
- * If the target starts threads all the time, some of them are not recorded.
+ * Open the events of all threads of the target. Threads that start later inherit them, but a thread
+ * that starts while we open them may lack some. So open all again until no thread started in
+ * between. If the target starts threads all the time, some of them are not recorded.
  */
 static int open_threads(struct session *s, const struct record_target *target, struct err *err)
 {

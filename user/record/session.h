@@ -77,7 +77,7 @@ struct session {
 	uint8_t *copy_area;
 	size_t copy_reserved, copy_bytes; /* bytes for all possible CPUs; bytes in use */
 	struct record_output output;	  /* set by the opener */
-	uint64_t started;		  /* ns: the rings have all since, until they wrap */
+	uint64_t started;		  /* ns: until the rings wrap, they have all since then */
 	char notice[160];		  /* for the user, e.g. that cycles became cpu-clock; "" */
 	bool lacks_cpu;			  /* the notice names the CPU that is not recorded */
 	/* Called when the events of CPU number @c were opened again; set by the opener. */
@@ -126,7 +126,7 @@ int session__switch(struct session *s, const char *name, bool on);
 int session__follow_cpus(struct session *s, const int *online, size_t n, uint64_t max,
 			 struct err *err);
 
-/* Get the number of bytes ever written into its rings. */
+/* Get the number of bytes ever written into the rings of @s. */
 uint64_t session__written(const struct session *s);
 
 /*
@@ -164,7 +164,7 @@ struct session *session__ref(struct session *s);
 void session__unref(struct session *s); /* the last reference closes it; NULL is legal */
 
 /*
- * ---- the end of its tasks ----
+ * ---- the end of a session's tasks ----
  *
  * Tells when all tasks of a session, and those that they started, have ended. perf record ends
  * then.

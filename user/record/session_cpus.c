@@ -97,7 +97,7 @@ static int reopen_session_event(struct session *s, size_t e, const struct sessio
 	return session_cpu__send(c, r->fds[e], ev.name, &r->aliases[e].id, err);
 }
 
-/* Have the pulse record what names addresses, since the CPU's anchor, which did so, is dead. */
+/* Have the pulse record what names addresses. The CPU's anchor did that until it died. */
 static int send_tracking(struct session *s, const struct session_cpu *c, struct reopened *r,
 			 struct err *err)
 {

@@ -187,7 +187,9 @@ static int read_btf(uint32_t id, struct buf *ret)
 	return 0;
 }
 
-/* Name of function @i of @n: from BTF; else of the program, if @n is 1; else "F", as in perf. */
+/*
+ * Name of function @i of @n: from BTF; else the program's name, if @n is 1; else "F", as in perf.
+ */
 static const char *function_name(const struct answer *a, const struct btf *btf, uint32_t i,
 				 uint32_t n)
 {

@@ -78,7 +78,7 @@ struct images {
 	struct image {
 		uint64_t addr;
 		uint16_t type;
-		char *name; /* owned; NULL: a BPF program, which only limits the one before it */
+		char *name; /* owned; NULL: a BPF program, which only ends the image before it */
 	} * v;		    /* owned */
 	size_t n, cap;
 };

@@ -32,13 +32,13 @@ void kernel_maps__free(struct kernel_maps *k);
 int kernel_maps__emit(const struct kernel_maps *k, uint64_t time, struct buf *out);
 
 /*
- * Add the symbols of code that was made at run time to @k, and the kernel's text to @text, unless
- * that is NULL. Such code is BPF trampolines, dispatchers and struct_ops functions, ftrace
- * trampolines and kprobe pages; bpf_info.h reads BPF programs.
+ * Add to @k the symbols of code that was made at run time: BPF trampolines, dispatchers and
+ * struct_ops functions, ftrace trampolines and kprobe pages; bpf_info.h reads BPF programs. Add the
+ * kernel's text to @text, unless @text is NULL.
  *
- * Only kallsyms tells where all this is: KSYMBOL records exist only for code made after recording
- * began. @path: NULL for /proc/kallsyms. It has no sizes: a symbol's length is one page, or less if
- * the next one is nearer. Adds nothing if there is no such file, or addresses are hidden
+ * Only kallsyms tells where this code is: KSYMBOL records exist only for code made after recording
+ * began. @path: NULL for /proc/kallsyms. kallsyms has no sizes: a symbol's length is one page, or
+ * less if the next one is nearer. Adds nothing if there is no such file, or addresses are hidden
  * (kernel.kptr_restrict). 0 or -ENOMEM.
  */
 int kernel_images__read(const char *path, struct kernel_state *k, struct kernel_maps *text);

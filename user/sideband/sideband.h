@@ -32,7 +32,7 @@ struct sideband_opts {
 		*examiner; /* borrowed: reads build ids that the kernel does not give; or NULL */
 	size_t ring_bytes; /* per CPU, power of two; 0: 2 MiB */
 	size_t memory; /* limit of log and base in bytes; 0: 64 MiB. To keep it, the log is reduced,
-			* to one chunk at least; the state of living processes never is */
+			* to one chunk at least, but never the state of living processes */
 	uint64_t follow_interval; /* ns between two calls of the function given to follow; 0: 5 s */
 	int rt_priority; /* SCHED_FIFO priority of the drainer; if 0 or refused: nice -20 */
 	bool all;	 /* slices have every task, not only those requested */

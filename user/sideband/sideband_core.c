@@ -19,7 +19,9 @@ void sideband_core__lost(struct sideband *sb, uint64_t n)
 	pthread_cond_signal(&sb->helper_wake);
 }
 
-/* Have the helper read a program. It is opened now, so that it stays loaded until then. */
+/*
+ * Have the helper read a program. Open the program now, so that it stays loaded until it is read.
+ */
 static void want_bpf_info(struct sideband *sb, uint32_t id)
 {
 	if (!ARRAY_HAS_ROOM(sb->bpf_wanted, sb->n_bpf_wanted, sb->cap_bpf_wanted, 64))

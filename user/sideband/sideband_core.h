@@ -117,7 +117,7 @@ void sideband_core__fold_to_limit(struct sideband *sb);
 void sideband_core__follow(struct sideband *sb);
 /* Is the oldest chunk of the log no longer needed, and may it be folded now? Under the lock. */
 bool sideband_core__may_fold_oldest(const struct sideband *sb);
-/* Fold that chunk, at most a few hundred KiB. Under the lock. */
+/* Fold the oldest chunk, at most a few hundred KiB. Under the lock. */
 void sideband_core__fold_oldest(struct sideband *sb);
 
 /* Nothing is folded between pin and unpin: base and *ret can be read without the lock. -ENOMEM. */

@@ -121,7 +121,7 @@ int sideband_core__open_rings(struct sideband *sb, struct err *err)
 		if (!code)
 			sb->ids[sb->n_ids++] = sb->rings[sb->n_rings - 1].id;
 	}
-	sb->attr.bpf_event = sb->n_watches > 0; /* files have this attr, and records of watches */
+	sb->attr.bpf_event = sb->n_watches > 0; /* files with this attr have records of watches */
 	return sb->n_rings ? 0 : err_set(err, -ENODEV, "no CPU is online");
 }
 

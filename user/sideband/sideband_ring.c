@@ -69,7 +69,7 @@ static void drop_namespaces(struct perf_event_attr *a)
 	a->namespaces = 0;
 }
 
-/* What each drops came with Linux 6.0, 5.7, 5.1 and 4.12: the newest first. */
+/* Each drops what came with one version of Linux, the newest first: 6.0, 5.7, 5.1 and 4.12. */
 static void (*const drops[])(struct perf_event_attr *a) = {
 	drop_lost,
 	drop_cgroup,

@@ -310,7 +310,8 @@ static int id_table__add(struct finish *f, bool kernel, const char *name, const 
 
 /*
  * Add the build id of a file with hit pages; size 0: unknown. The vDSO is left out. If [vdso] has
- * an id, perf looks for its image only in its build id cache; else it takes that of the kernel.
+ * an id, perf looks for the image only in perf's build id cache; else perf takes the image of the
+ * kernel.
  */
 static int add_hit_file(struct finish *f, const char *name, const struct build_id *id)
 {

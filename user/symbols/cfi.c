@@ -155,7 +155,7 @@ static uint64_t expression__apply(uint8_t atom, uint64_t a, uint64_t b, bool *re
 	return 0;
 }
 
-/* The remaining operations: those that compilers write, and linkers for .plt. */
+/* Do one of the remaining operations: those that compilers write, and linkers for .plt. */
 static void expression__do(struct expression *x, const Dwarf_Op *op)
 {
 	uint64_t a, b;

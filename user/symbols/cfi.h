@@ -25,7 +25,7 @@ struct cfi_frame {
 /* The recorded part of the stack. Borrowed. */
 struct cfi_stack {
 	const void *data;     /* at any alignment */
-	uint64_t start, size; /* address of its first byte; bytes */
+	uint64_t start, size; /* address of the first byte; number of bytes */
 };
 
 /*

@@ -71,7 +71,7 @@ static bool is_function(const GElf_Sym *sym, const char *name)
 	}
 }
 
-/* Get the end of the symbol's section. False: that has no code. */
+/* Get the end of the symbol's section. False: the section has no code. */
 static bool find_limit(Elf *elf, const GElf_Sym *sym, uint64_t *ret)
 {
 	Elf_Scn *scn = sym->st_shndx < SHN_LORESERVE ? elf_getscn(elf, sym->st_shndx) : NULL;
@@ -132,7 +132,7 @@ static int read_elf_symbols(const struct reader *r, Elf *elf, Elf_Data *data, si
 	return err;
 }
 
-/* Sets *ret_found if there is such a section. */
+/* Read the symbols of the sections of @type. Sets *ret_found if there is one. */
 static int read_symbol_section(const struct reader *r, Elf *elf, unsigned int type, bool *ret_found)
 {
 	GElf_Shdr sh, names;

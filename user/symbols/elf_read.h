@@ -34,10 +34,10 @@ enum elf_names {
 Elf_Scn *elf_read__section(Elf *elf, const char *name, GElf_Shdr *ret);
 
 /*
- * Call @fn with each function of .symtab and .dynsym. Without .symtab also of .gnu_debugdata, if
- * that was copied. A function may come twice. Non-zero from @fn ends the walk and is returned.
- * -EFBIG: a section of symbols has more than @max bytes, or its names are far longer than their
- * table; -ENOMEM.
+ * Call @fn with each function of .symtab and .dynsym. If there is no .symtab, those of
+ * .gnu_debugdata follow, if that section was copied. A function may come twice. Non-zero from @fn
+ * ends the walk and is returned. -EFBIG: a section of symbols has more than @max bytes, or its
+ * names are far longer than their table; -ENOMEM.
  */
 int elf_read__functions(Elf *elf, uint64_t max, elf_function_fn fn, void *arg, enum elf_names *ret);
 

@@ -49,7 +49,10 @@ static int open_kept(const struct build_id *id, const char *file)
 
 /* ---- by the opener ---- */
 
-/* -ENAMETOOLONG, or as the functions of the same names. */
+/*
+ * Ask the opener for the file. Returns -ENAMETOOLONG, or what the function of the same name as
+ * @kind returns.
+ */
 static int ask_opener(enum opening_kind kind, const struct mapped_file *m, const char *link,
 		      unsigned int candidate)
 {
@@ -72,7 +75,10 @@ static int ask_opener(enum opening_kind kind, const struct mapped_file *m, const
 
 /* ---- in this process ---- */
 
-/* The pid may be reused: only a build id can prove that it is the right file. */
+/*
+ * May the file be looked for through its process? The pid may be reused, so only a build id proves
+ * that it is the right file.
+ */
 static bool is_of_process(const struct mapped_file *m)
 {
 	return m->pid && m->id->size;

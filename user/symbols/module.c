@@ -24,7 +24,7 @@ enum module_kind module__user_kind(const char *name)
 	return name[0] == '/' && name[1] != '/' ? MODULE_FILE : MODULE_OTHER;
 }
 
-/* "/lib/modules/6.1.0/kernel/net/nf-tables.ko.xz" or "[nf_tables]": "[nf_tables]". */
+/* Make "[nf_tables]" from "/lib/modules/6.1.0/kernel/net/nf-tables.ko.xz" or "[nf_tables]". */
 static void name_kernel_module(const char *path, char *to)
 {
 	const char *base = strrchr(path, '/');

@@ -31,8 +31,9 @@ struct kept {
 };
 
 /*
- * A wanted address. @nearest: the symbol with the highest start up to it, but above the previous
- * slot's address. @around: that with the highest start among those whose size covers the address.
+ * A wanted address. @nearest: the last symbol that starts at or before the address, but after that
+ * of the previous slot. @around: the last symbol to start among those whose size covers the
+ * address.
  */
 struct slot {
 	uint64_t addr;
@@ -92,7 +93,10 @@ static void symbol_filter__free(struct symbol_filter *f)
 	free(f);
 }
 
-/* A higher start replaces lower ones. If aliases are too many, the last replaces another. */
+/*
+ * Keep a copy of @s, unless a kept symbol starts higher. @s replaces symbols that start lower. If
+ * there are too many aliases, @s replaces one of them.
+ */
 static int keep_symbol(struct kept *k, const struct offered_symbol *s)
 {
 	size_t i;

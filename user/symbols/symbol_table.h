@@ -10,8 +10,10 @@
 
 #include "common/buf.h"
 
-/* Of several symbols at one address one is kept, the same as in perf: the one with the highest
- * rank; of kallsyms the last. */
+/*
+ * If several symbols have one address, one is kept, the same as in perf: the one with the highest
+ * rank; of those from kallsyms, the last one.
+ */
 enum symbol_rank { SYMBOL_WEAK, SYMBOL_LOCAL, SYMBOL_GLOBAL, SYMBOL_KALLSYMS };
 
 struct symbol {

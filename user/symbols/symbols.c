@@ -33,7 +33,10 @@ struct symbols {
 	uint64_t *expected;
 	size_t n_expected;
 	bool only_expected;
-	/* symbols of the running kernel for these; or those of symbols__use_kernel() */
+	/*
+	 * symbols of the running kernel at the expected addresses, or all those of
+	 * symbols__use_kernel()
+	 */
 	struct symbol_table running;
 };
 
@@ -242,9 +245,9 @@ int symbols__each_missing(const struct symbols *s,
 /* ---- tracing ---- */
 
 /*
- * Prefixes of their names: for tracepoints (kernel/trace/bpf_trace.c, include/trace/bpf_probe.h and
- * perf.h, kernel/tracepoint.c, kernel/trace/trace_syscalls.c), and for uprobes
- * (kernel/trace/trace_uprobe.c, kernel/events/uprobes.c).
+ * Prefixes of the names of tracing functions: for tracepoints (kernel/trace/bpf_trace.c,
+ * include/trace/bpf_probe.h and perf.h, kernel/tracepoint.c, kernel/trace/trace_syscalls.c), and
+ * for uprobes (kernel/trace/trace_uprobe.c, kernel/events/uprobes.c).
  */
 static const char *const tracing_prefixes[] = {
 	"bpf_trace_run",

@@ -93,8 +93,9 @@ int task_model__emit_process(const struct task_model *m, uint32_t pid, const uin
 
 /*
  * Append the records that turn a process of @is into the same process of @should, with the time at
- * which @should has read it. None if the two agree; else COMM of an exec, COMM of the other
- * threads, and all maps. EXIT at @gone (ns) if @should lacks the process. 0 or -ENOMEM.
+ * which @should read the process. There are none if both agree. Otherwise they are COMM of an exec,
+ * COMM of the other threads, and all maps. If @should lacks the process: EXIT at @gone (ns). 0 or
+ * -ENOMEM.
  */
 int task_model__emit_repair(const struct task_model *is, const struct task_model *should,
 			    uint32_t pid, uint64_t gone, struct buf *out);

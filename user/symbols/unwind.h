@@ -18,8 +18,8 @@ struct unwind_state {
 };
 
 /*
- * Write at most @max addresses to @ips, innermost first; the others point into call instructions.
- * Returns their number; 0: no registers, or an unknown machine.
+ * Write at most @max addresses to @ips, innermost first; all but the first point into call
+ * instructions. Returns their number; 0: no registers, or an unknown machine.
  */
 size_t unwind__frames(struct symbols *s, const struct task_model *tasks,
 		      const struct kernel_space *kernel_maps, uint32_t pid,

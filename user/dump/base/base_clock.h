@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A clock of the base: the time, as CLOCK_BOOTTIME counts it, over all boots in which a recorder
- * ran there. Setting the wall clock does not change it, so it orders incidents and gives their age.
- * It stands still while the machine is off.
+ * The clock of a base. It counts time as CLOCK_BOOTTIME does, over all boots in which a recorder
+ * used the base. Setting the wall clock does not change it, so it orders incidents and gives their
+ * age. It stands still while the machine is off.
  */
 #ifndef FRBPF_DUMP_BASE_BASE_CLOCK_H
 #define FRBPF_DUMP_BASE_BASE_CLOCK_H

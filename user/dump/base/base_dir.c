@@ -129,7 +129,7 @@ static int check_base_path(const char *path, struct err *err)
 
 /* ---- the directory ---- */
 
-/* Open the directory that has @path (O_PATH). A link of another user must not lead there. */
+/* Open the directory that contains @path (O_PATH). A link of another user must not lead there. */
 static int find_parent(const char *path, struct err *err)
 {
 	int fd = foreign__directory(path);
@@ -256,7 +256,7 @@ static int lock_base(struct base_dir *b, struct err *err)
 		return err_set(err, -EBUSY, "another frbpf (pid %d) owns %s", read_pid(b->lock_fd),
 			       b->path);
 	}
-	/* lock the directory too: the lock file may have been removed and be a new one */
+	/* lock the directory too: somebody may have removed the lock file and made a new one */
 	if (await_lock(lock_dir, b->fd) < 0) {
 		int code = -errno;
 
@@ -354,8 +354,8 @@ static int open_base(struct base_dir *b, const char *path, bool must_create, str
 		return code;
 	b->fd = code;
 	/*
-	 * check before locking: another recorder made it and is about to lock it, or another
-	 * directory took its name
+	 * check before locking: if the directory is not new and empty, another recorder is about to
+	 * lock it, or another directory took its name
 	 */
 	if (must_create && (!b->created || !is_empty(b->fd)))
 		return err_set(err, -EEXIST, "%s: it exists already", b->path);

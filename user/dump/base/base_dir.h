@@ -36,7 +36,10 @@ struct base_dir {
 	int fd, lock_fd, incidents_fd;
 	uint64_t clock_offset; /* see base_clock.h */
 	bool created;	       /* by us; removed again if starting fails */
-	/* we also made the directories above it, from path[0..parents_made) on; 0: none */
+	/*
+	 * we also made the directories above it, the first of which is path[0..parents_made); 0:
+	 * none
+	 */
 	size_t parents_made;
 	pthread_mutex_t name_lock;
 	char names[16][INCIDENT_NAME_SIZE]; /* the last ones reserved */
@@ -85,15 +88,16 @@ int base_dir__write_draft(const struct base_dir *b, const char *name, const char
 void base_dir__drop_draft(const struct base_dir *b, const char *name);
 
 /*
- * Turn the draft into the manifest, with the content @text. For a disk without room for another
- * file. 0 or negative errno.
+ * Turn the draft into the manifest, with the content @text. Call it if the disk has no room for
+ * another file. 0 or negative errno.
  */
 int base_dir__promote_draft(const struct base_dir *b, const char *name, const char *text,
 			    size_t len);
 
 /*
  * Take the lock that is held while a manifest is read and rewritten, and while one is removed: a
- * removed manifest must not be written again. One lock for all bases: a process has only one.
+ * removed manifest must not be written again. One lock is enough, since a process has only one
+ * base.
  */
 void base_dir__lock_manifests(void);
 void base_dir__unlock_manifests(void);

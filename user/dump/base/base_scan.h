@@ -5,7 +5,7 @@
  *
  *	incidents/TIME.json          its manifest: it is complete
  *	incidents/.draft-TIME.json   it is being written; or it was, when the recorder was killed
- *	incidents/.gone-TIME.json    it is being removed, likewise: its rest will be removed
+ *	incidents/.gone-TIME.json    it is being removed; or it was, and the next start continues
  *	session-NAME/perf.data.TIME  its dumps; with -o under another name: dump_name.h
  */
 #ifndef FRBPF_DUMP_BASE_BASE_SCAN_H

@@ -19,8 +19,9 @@ static uint64_t bytes_less(uint64_t a, uint64_t b)
 }
 
 /*
- * Bytes left once all promised files are written. Parts may be written already, and others may have
- * written since: take the smaller value. Under the lock.
+ * Returns the bytes that are left when all promised files are written. @free_now may already lack
+ * parts of these files, or bytes that others have written: the smaller of two estimates counts.
+ * Call it with the lock held.
  */
 static uint64_t disk_room__left(struct disk_room *room, uint64_t free_now)
 {

@@ -23,8 +23,8 @@ static json_t *json_u64(uint64_t v)
 }
 
 /*
- * @monotonic as a time of the wall clock, by the offset at the freeze: suspends after it do not
- * count.
+ * Format @monotonic as a time of the wall clock. The offset is that at the freeze, less the
+ * suspends between @monotonic and the freeze.
  */
 static json_t *json_time(const struct incident *inc, uint64_t monotonic)
 {
@@ -414,7 +414,10 @@ int manifest__set_kernel_symbols(const struct base_dir *base, const char *name, 
 	return code > 0 ? 0 : code;
 }
 
-/* Copy how pending events ended to the triggers of @manifest, which are in the same order. */
+/*
+ * Copy the ends of pending events from @old to the triggers of @manifest, which are in the same
+ * order.
+ */
 static int keep_ends(json_t *manifest, const json_t *old, const char *list)
 {
 	json_t *from = json_object_get(old, list), *to = json_object_get(manifest, list), *v;
@@ -508,7 +511,7 @@ struct ended_edit {
 	uint64_t realtime_offset;
 };
 
-/* Is @t the trigger by the event that has ended? */
+/* Is @t the trigger that the ended event fired? */
 static bool is_trigger_of(const json_t *t, const struct ended_edit *e)
 {
 	const json_t *time = json_object_get(t, "time"), *subject = json_object_get(t, "subject");

@@ -227,8 +227,8 @@ static void choose_incidents(struct kept *v, size_t n, const struct retention_li
 }
 
 /*
- * Log removals before they happen. If we are killed in between, the incident still exists, and is
- * listed as such.
+ * Log removals before they happen. If we are killed in between, the incident still exists, and
+ * readers list it as an existing one.
  */
 static int log_removals(const struct base_dir *b, const struct kept *v, size_t n)
 {

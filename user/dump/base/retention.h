@@ -40,7 +40,7 @@ struct retention_report {
 	uint64_t incidents, bytes; /* on disk now; bytes also of those without a manifest */
 	uint64_t removed_incidents, removed_bytes; /* by this call */
 	uint64_t failed;			   /* files that could not be removed */
-	int error;				   /* the last of these, negative errno */
+	int error;				   /* negative errno of the last one */
 	uint64_t next;				   /* ns until the next is too old; 0: never */
 	bool waiting; /* an incident of @busy should have been removed */
 };

@@ -40,7 +40,7 @@ bool incident_trigger__part(const struct incident_trigger *it, size_t i,
 	return true;
 }
 
-/* When its event began, or the event of one of its parts: the earliest time, ns. */
+/* Returns the earliest time, ns, at which the event of @it or of one of its parts began. */
 static uint64_t incident_trigger__first(const struct incident_trigger *it)
 {
 	uint64_t first = incident_trigger__began(it);

@@ -63,7 +63,9 @@ struct incident_trigger {
 	const struct rule_conf *rule; /* borrowed from the incident's active set; NULL: by hand */
 	/* rules of the parts that matched before; borrowed likewise, or NULL */
 	const struct rule_conf *parts[FRBPF_MAX_OTHERS];
-	/* ns: when the subject ran during the reported wait; 0: it did not; see name_lock */
+	/*
+	 * ns: time of the earliest record that contradicts it; 0: none does; guarded by name_lock
+	 */
 	uint64_t contradicted;
 	enum incident_compared compared; /* result of the comparison; guarded by name_lock */
 };
@@ -113,7 +115,7 @@ struct dump_result {
 	char error_text[256];
 	char file[64]; /* name in the session's directory */
 	uint64_t bytes, records, skipped;
-	uint64_t start, end;  /* ns: the window: what the rings cover of the wanted one */
+	uint64_t start, end;  /* ns: the part of the wanted window that the rings cover */
 	uint64_t asked;	      /* ns: the beginning that was asked for, see incident__asked() */
 	uint64_t complete;    /* ns: every ring is complete from here on; may be after the end */
 	bool short_window;    /* asked is before complete */
@@ -179,9 +181,12 @@ struct incident {
 	struct dump_result
 		results[INCIDENT_SESSIONS_MAX]; /* indexed like the active set's sessions */
 	size_t writing;				/* results that are still missing */
-	/* functions to look up once all is written; NULL: none. Owned; the namer's meanwhile */
+	/*
+	 * functions to look up once all files are written; NULL: none. Owned; the namer owns them
+	 * while it looks them up
+	 */
 	struct user_names *names;
-	bool naming, named;  /* names are being looked up; were looked up, not yet taken over */
+	bool naming, named;  /* names are being looked up; the answers are still to be taken over */
 	bool names_missing;  /* some could not be looked up */
 	bool manifest_stale; /* the manifest on disk is out of date */
 	bool reported;	     /* it was collected once; used by the collector */

@@ -10,7 +10,7 @@
 #include "symbols/symbols.h"
 #include "symbols/task_model.h"
 
-/* frames from that of the BPF helper to that of the program, at most */
+/* limit for the number of frames from the BPF helper's to the program's */
 #define HELPER_FRAMES_MAX 8
 
 size_t own_frames__count(const struct own_frame *v, size_t n)

@@ -47,8 +47,8 @@ struct ring_image ring_image__make(const uint8_t *copy, size_t size, uint64_t he
  * the torn oldest one, or the zeros of a ring that never filled.
  *
  * The head covers a record only when it is complete, so up to RING_IMAGE_NESTING times the largest
- * record may be in flight. Whatever of that exceeds the room of the ring is dropped at the old end
- * too, at most half of the image.
+ * record may be in flight. If that exceeds the room of the ring, the excess is dropped at the old
+ * end, too, but at most half of the image.
  *
  * *ret is an array of *ret_n pointers into the image, owned by the caller; NULL: no records.
  * *ret_torn: bytes at the old end that are not a record, or were dropped; if not 0, older records

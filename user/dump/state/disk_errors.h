@@ -15,9 +15,9 @@ struct disk_errors;
 struct disk_errors *disk_errors__new(const char *dir);
 
 /*
- * The errors so far, of all disks that count them; 0 if none does. Looks for disks once a minute
- * (@now: ns), if a disk is gone, and if @n_devices, the number of block devices, has changed since
- * the last call.
+ * Returns the errors so far, of all disks that count them; 0 if none does. Looks for disks again
+ * after a minute (@now: ns), if a disk is gone, or if @n_devices has changed since the last call.
+ * @n_devices: the number of block devices.
  */
 uint64_t disk_errors__count(struct disk_errors *d, size_t n_devices, uint64_t now);
 

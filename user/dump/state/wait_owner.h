@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The owner of what a task waits for now. Found if the kernel or the C library knows it: a PI futex
+ * Finds the owner of what a task waits for now, if the kernel or the C library knows it. A PI futex
  * holds its owner, a glibc mutex has it beside the futex, and /proc/locks has the owners of file
  * locks. Other owners are unknown. The task's memory is not trusted: an owner found there must be a
  * thread of the same process.

@@ -297,8 +297,8 @@ int contradiction__look(struct incident *inc, const struct session *s, struct pa
 }
 
 /*
- * Judge a wait that may have ended after the window. The last moves before are enough: any two of
- * them inside the wait contradict it.
+ * Judge a wait that may have ended after the window. Its task's last moves in the window are
+ * enough: any two of them inside the wait contradict it.
  */
 static void suspect__judge_moves(struct suspect *s, const struct dump_result *res)
 {

@@ -51,7 +51,7 @@ void markers__free(struct markers *m)
 	buf__free(&m->records);
 }
 
-/* The task of the sample: without a subject, the one that was interrupted. */
+/* The task of the sample: the subject, or the interrupted task if the source has no subject. */
 static const struct frbpf_task *task_of(const struct frbpf_trigger *t)
 {
 	return when__has_subject(t->source) ? &t->subject : &t->current;

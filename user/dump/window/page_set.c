@@ -90,8 +90,8 @@ static int add_page(struct page_set *p, uint32_t pid, uint64_t addr)
 }
 
 /*
- * Get the owner of the code that a sample of this mode, or a callchain after this mark, is in.
- * False: neither the kernel nor the process.
+ * Get the owner of the code that the sample @h hit, from its CPU mode. False: the owner is neither
+ * the kernel nor the process.
  */
 static bool owner_of_mode(const struct perf_event_header *h, uint32_t *ret)
 {

@@ -24,13 +24,13 @@ int page_set__init(struct page_set *p, const struct session *s);
 int page_set__add_sample(struct page_set *p, const struct perf_event_header *h);
 /* Add addresses of the kernel, with SIDEBAND_KERNEL as pid, or of a process. 0 or -ENOMEM. */
 int page_set__add(struct page_set *p, uint32_t pid, const __u64 *addrs, size_t n);
-/* The callchain of such a sample, as a pointer into the record; NULL: it has none. */
+/* Get the callchain of a valid sample, as a pointer into the record; NULL: it has none. */
 const uint64_t *page_set__callchain(struct page_set *p, const struct perf_event_header *h,
 				    uint64_t *ret_n);
-/* The raw data of such a sample, as a pointer into the record; NULL: it has none. */
+/* Get the raw data of a valid sample, as a pointer into the record; NULL: it has none. */
 const void *page_set__raw(struct page_set *p, const struct perf_event_header *h,
 			  uint32_t *ret_size);
-/* The CPU of such a sample. */
+/* Get the CPU of a valid sample. */
 uint32_t page_set__cpu(struct page_set *p, const struct perf_event_header *h);
 void page_set__sort(struct page_set *p);
 void page_set__free(struct page_set *p);

@@ -12,8 +12,8 @@
 #include "rules/target.h"
 
 /*
- * Difference between the times of one hit in a program and in perf: an interrupt, or the host, may
- * run in between.
+ * Limits for the difference between the BPF program's time of a hit and perf's: an interrupt, or
+ * the host, may run between the two.
  */
 #define NEAR_LEAST (50ULL * 1000)	 /* ns */
 #define NEAR_MOST  (10ULL * 1000 * 1000) /* ns */
@@ -126,7 +126,7 @@ static bool claim__set_blkio_keys(struct claim *c)
 {
 	claim__add_field(c, "dev", claim__arg(c, FRBPF_BLKIO_DEV));
 	claim__add_field(c, "sector", claim__arg(c, FRBPF_BLKIO_SECTOR));
-	/* a flush has no sector, and the kernel may replace a separate one by another request */
+	/* a flush has no sector, and the kernel may replace a separate flush by another request */
 	return claim__arg(c, FRBPF_BLKIO_OP) != FRBPF_BLKIO_FLUSH;
 }
 
@@ -238,7 +238,7 @@ static int compare_end_ids(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* The first event of that tracepoint that records every hit. */
+/* Find the first event of tracepoint @target that records every hit. */
 static const struct event *find_end_event(const struct session *s, const char *target, size_t *ret)
 {
 	for (size_t e = 0; e < s->events->n; e++) {
@@ -472,7 +472,7 @@ static void claim__judge(struct claim *c)
 		c->it->compared = now;
 }
 
-/* Why @res cannot contradict the trigger; COMPARED_AGREES: it has all records of that time. */
+/* Why @res cannot contradict the trigger; COMPARED_AGREES: @res has all records of that time. */
 static enum incident_compared claim__covered(const struct claim *c, const struct dump_result *res)
 {
 	uint64_t before = c->begin - (c->it->t.value ? c->later : c->near);
@@ -504,7 +504,7 @@ static int look_for_ends(struct claim *c, const struct session *s, struct page_s
 	return err;
 }
 
-/* Must its subject exist from the beginning to the end? */
+/* Must the subject exist for as long as the event of @t lasts? */
 static bool lives_through(const struct frbpf_trigger *t)
 {
 	return when__is_wait(t->source) || t->source == FRBPF_SOURCE_SYSCALL ||

@@ -5,7 +5,7 @@
  * hit itself. contradiction.h does the same for waits.
  *
  * A session counts only if it has every hit of the ends. It must record all tasks, without a
- * filter, lose nothing, and begin well before. A duration is then contradicted if
+ * filter, lose nothing, and begin well before the event. A duration is then contradicted if
  *
  * - something that happens once at a time (a call of a task, a handler of a CPU) ended or began
  *   again in the middle of it;

@@ -17,7 +17,7 @@ struct switch_stacks { /* { 0 } is an empty one */
 		const struct perf_event_header *is; /* the last one so far; NULL: none. Borrowed */
 		uint64_t began; /* ns: when that wait began */
 	} v[INCIDENT_STACKS_MAX];		    /* as inc->stacks; tid 0: not wanted */
-	size_t n;				    /* end of the wanted ones */
+	size_t n;				    /* index after the last wanted one */
 	struct switch_id {
 		uint64_t id;
 		bool off_cpu; /* of offcpu-time: its samples come when the wait ends */
@@ -31,7 +31,7 @@ int switch_stacks__init(struct switch_stacks *s, const struct incident *inc,
 /* Note a sample that record__valid() accepted. It must stay valid until switch_stacks__take(). */
 void switch_stacks__note(struct switch_stacks *s, const struct perf_event_header *h);
 /*
- * Store the callchains that were found in those stacks of the incident that have no user part. The
+ * Give each stack of the incident without a user part the callchain that was found for it. The
  * caller holds inc->name_lock.
  */
 void switch_stacks__take(const struct switch_stacks *s, struct page_set *pages,

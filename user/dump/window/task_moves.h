@@ -14,7 +14,7 @@ struct task_moves; /* of all tasks; NULL is a legal one: there are none yet */
 
 /* Switches of one task, ns; 0: not seen. */
 struct last_moves {
-	uint64_t before_out, out; /* the last switch-out and its previous switch, in or out */
+	uint64_t before_out, out; /* the last switch-out, and the switch before it, in or out */
 	uint64_t slept, woken;	  /* the last wake-up and the switch-out to sleep before it */
 };
 

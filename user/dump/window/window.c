@@ -80,7 +80,7 @@ void window__set_bounds(const struct incident *inc, size_t n_cpus, struct dump_r
 	res->start = asked;
 	if (more && complete < asked)
 		res->start = complete;
-	else if (more && oldest > asked) /* a part of a wait is useful, too, even of some CPUs */
+	else if (more && oldest > asked) /* even a part of a wait, on some CPUs, is useful */
 		res->start = oldest;
 	if (res->start > res->end)
 		res->start = res->end;
@@ -367,7 +367,7 @@ static int read_rings(struct gatherer *w)
 	return err;
 }
 
-/* Time, ns, from which the CPU's absence counts, as covered_ns in the manifest does. */
+/* Time, ns, from which the CPU's absence counts. covered_ns in the manifest begins there, too. */
 static uint64_t away_from(const struct dump_result *res, size_t c)
 {
 	return res->cpus[c].from < res->start ? res->cpus[c].from : res->start;

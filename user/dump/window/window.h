@@ -20,8 +20,8 @@ struct window {			      /* { 0 } before window__gather() */
 };
 
 /*
- * Set start, end, asked, complete and short_window of @res from what the triggers want and from
- * where the rings of its CPUs are complete. short_window: some ring does not reach back that far.
+ * Set start, end, asked, complete and short_window of @res: from what the triggers want, and from
+ * where the rings of its CPUs are complete. short_window: a ring does not reach back to `asked`.
  */
 void window__set_bounds(const struct incident *inc, size_t n_cpus, struct dump_result *res);
 /*
