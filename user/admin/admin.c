@@ -40,7 +40,7 @@ int admin__start(void)
 		       : helper__fork(ADMIN_TITLE, admin_server__run, &server);
 }
 
-/* -EPIPE: it died before it answered. */
+/* -EPIPE: the server died before it answered. */
 static int receive_reply(int sock, uint32_t *ret_id)
 {
 	struct pollfd pfd = { .fd = sock, .events = POLLIN };
@@ -138,7 +138,7 @@ int admin__open_uprobe(int file, uint64_t offset, uint64_t ref_ctr)
 
 int admin__open_prog(uint32_t id)
 {
-	/* the kernel shows addresses by the rights of who opened the program */
+	/* the kernel shows addresses only if whoever opened the program has the rights */
 	RAISED_RIGHTS(RIGHTS_PROCESSES);
 	struct admin_request r = { .kind = ADMIN_BPF_PROG, .id = id };
 

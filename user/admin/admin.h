@@ -33,7 +33,7 @@ pid_t admin__pid(void);
 int admin__open_event(const struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long flags);
 
 /*
- * A uprobe at @offset, bytes, of the regular file @file, which is open for reading. @ref_ctr:
+ * Open a uprobe at @offset, bytes, of the regular file @file, which is open for reading. @ref_ctr:
  * offset of its semaphore; 0: none. Returns a descriptor to attach a BPF program to, or negative
  * errno; -EOPNOTSUPP: this kernel has no uprobes.
  */

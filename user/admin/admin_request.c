@@ -18,7 +18,10 @@ static bool is_probe(const struct perf_event_attr *attr, const struct admin_pmus
 	       (pmus->uprobe >= 0 && attr->type == (uint32_t)pmus->uprobe);
 }
 
-/* Probes have requests of their own: their attributes hold pointers. Pid 0 would be the server. */
+/*
+ * Refuse probes, which have requests of their own: their attributes hold pointers. Refuse pid 0,
+ * which would be the server.
+ */
 static int check_event(const struct admin_request *r, size_t n_fds, const struct admin_pmus *pmus)
 {
 	if (r->event.of_cgroup > 1 || n_fds != 1 + r->event.of_cgroup ||

@@ -112,7 +112,7 @@ static pid_t start_server(int sock, const struct admin_pmus *pmus)
 	_exit(1);
 }
 
-/* Wait for PAUSE_MS, or until the other end of @sock is closed, which is returned. */
+/* Wait for PAUSE_MS, or until the other end of @sock is closed. Returns whether it was closed. */
 static bool pause_until_closed(int sock)
 {
 	struct pollfd pfd = { .fd = sock };

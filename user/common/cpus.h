@@ -66,11 +66,12 @@ struct cpu_watch;
 
 int cpu_watch__open(struct cpu_watch **ret); /* negative errno */
 int cpu_watch__fd(const struct cpu_watch *w);
-/* Did CPUs come or go, or may they have? The descriptor is not readable afterwards. */
+/* Did CPUs come or go, or is that possible? The descriptor is not readable afterwards. */
 bool cpu_watch__read(struct cpu_watch *w);
 /*
- * Compare the list of CPUs and the time spent suspended with the last time. If they differ, the
- * descriptor becomes readable. Call it from one thread only; it may differ from the reader's.
+ * Compare the list of CPUs, and the time spent suspended, with those of the previous call. If they
+ * differ, the descriptor becomes readable. Call it from one thread only, which may be another one
+ * than the reader's.
  */
 void cpu_watch__compare(struct cpu_watch *w);
 /* Make the descriptor readable. May be called from any thread. */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-/* Make it readable. */
+/* Make the eventfd @fd readable. */
 static inline void event_fd__notify(int fd)
 {
 	uint64_t one = 1;
@@ -16,7 +16,7 @@ static inline void event_fd__notify(int fd)
 		;
 }
 
-/* Make it unreadable until the next notify. */
+/* Make the eventfd @fd unreadable until the next notify. */
 static inline void event_fd__drain(int fd)
 {
 	uint64_t n;

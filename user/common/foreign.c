@@ -93,7 +93,7 @@ struct walk {
 	int n_links;
 	bool trusted; /* links of root and of our user do not count */
 	uid_t owner;  /* owner of other links; 0: there are none; NOBODY: several */
-	bool hidden;  /* such a link leads to a directory that others cannot enter */
+	bool hidden;  /* one of these other links leads to a directory that others cannot enter */
 	char rest[PATH_MAX];
 };
 
@@ -185,8 +185,8 @@ static int walk__step(struct walk *w, const char *name)
 }
 
 /*
- * Like open() with O_PATH; notes whose links were followed. Without @trusted all links count as
- * another user's.
+ * Like open() with O_PATH, but notes which user's links were followed. Without @trusted all links
+ * count as another user's.
  */
 static int walk__open(struct walk *w, const char *path, bool trusted)
 {

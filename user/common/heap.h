@@ -11,9 +11,9 @@ void heap__begin_load(void);
 
 /*
  * Return freed memory to the system, and keep large blocks out of the heap from now on. Otherwise
- * blocks of the side band would lie there among small ones. The heap is locked in memory, so
- * MADV_DONTNEED fails, and the heap never shrinks. By default, the threshold of malloc() grows to
- * the largest freed block.
+ * blocks of the side band would lie in the heap among small ones. The heap never shrinks then: it
+ * is locked in memory, so MADV_DONTNEED fails. By default, malloc() raises its threshold for large
+ * blocks to the size of the largest freed block.
  */
 void heap__end_load(void);
 

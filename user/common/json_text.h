@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * JSON strings from names of tasks, files, hosts and rules: any bytes, while JSON takes UTF-8
- * only. And how to see that memory ran out while JSON was made.
+ * Makes JSON strings of names of tasks, files, hosts and rules. These may have any bytes, while
+ * JSON takes only UTF-8. Also tells whether memory ran out while JSON was made.
  */
 #ifndef FRBPF_COMMON_JSON_TEXT_H
 #define FRBPF_COMMON_JSON_TEXT_H

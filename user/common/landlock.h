@@ -7,7 +7,7 @@
 #ifndef FRBPF_COMMON_LANDLOCK_H
 #define FRBPF_COMMON_LANDLOCK_H
 
-/* Get the version of its interface; 0: this kernel has no Landlock, or it is off. */
+/* Get the version of Landlock's interface; 0: this kernel has no Landlock, or it is off. */
 int landlock__version(void);
 
 /*

@@ -9,7 +9,7 @@ int limit__set(int resource, rlim_t max)
 
 	if (getrlimit(resource, &is))
 		return -errno;
-	/* without privileges it can only be lowered */
+	/* without privileges the hard limit can only be lowered */
 	if (to.rlim_max > is.rlim_max)
 		to.rlim_max = is.rlim_max;
 	if (to.rlim_cur > is.rlim_cur)

@@ -6,8 +6,8 @@
 #include <sys/resource.h>
 
 /*
- * Limit @resource (RLIMIT_...) to @max, or to its present limit if that is lower. The hard limit is
- * one above it, so that SIGXCPU comes before SIGKILL. 0 or negative errno.
+ * Limit @resource (RLIMIT_...) to @max, or to its present limit if that is lower. The hard limit
+ * becomes one above this soft limit, so that SIGXCPU comes before SIGKILL. 0 or negative errno.
  */
 int limit__set(int resource, rlim_t max);
 

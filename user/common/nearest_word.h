@@ -7,8 +7,8 @@
 
 /*
  * Find the word of @words (NULL-terminated) nearest to @word by edit distance. NULL: none is near
- * enough: the distance is at most 2 and less than half of the word's length. It may be half of it
- * if both begin with the same letter and share most letters.
+ * enough. A distance is near enough if it is at most 2, and less than half of the word's length. If
+ * both words begin with the same letter and share most letters, it may also be half of the length.
  */
 const char *nearest_word(const char *word, size_t len, const char *const *words);
 

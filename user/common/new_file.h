@@ -23,8 +23,8 @@ struct new_file {
 
 /*
  * @option: the option that named @path, such as "-o", for messages. @path is borrowed. Negative
- * errno with a message in @err: -EEXIST: without @replace; -ELOOP: a link of another user leads
- * there; -EINVAL: @path is empty, or exists and is not a regular file; -EISDIR.
+ * errno with a message in @err. -EEXIST: @path exists, and @replace is false; -ELOOP: a link of
+ * another user leads there; -EINVAL: @path is empty, or exists and is not a regular file; -EISDIR.
  */
 int new_file__create(const char *option, const char *path, mode_t mode, bool replace,
 		     struct err *err, struct new_file *ret);

@@ -135,7 +135,7 @@ int rights__keep(const int *keep, size_t n)
 	return err;
 }
 
-/* rights__keep() has made them effective. */
+/* Lower the raisable capabilities again: rights__keep() has made them effective. */
 static int lower_rights_again(void)
 {
 	return set_effective(RIGHTS_ALL, CAP_CLEAR) < 0 ? -EPERM : 0;

@@ -61,7 +61,7 @@ int rights__keep(const int *keep, size_t n);
  * lowered.
  */
 int rights__keep_recorder(void);
-/* The same with what finding and opening recordings and the files of programs may need. */
+/* The same, to keep what may be needed to find and open recordings and the files of programs. */
 int rights__keep_reader(void);
 
 #endif

@@ -35,7 +35,7 @@ bool suspends__note(uint64_t monotonic, uint64_t ahead);
 
 /* Time suspended between two moments of CLOCK_MONOTONIC, ns. */
 uint64_t suspends__between(uint64_t from, uint64_t to);
-/* Get these suspends, the oldest first. Returns their number. */
+/* Get the suspends between two such moments, the oldest first. Returns their number. */
 size_t suspends__list(uint64_t from, uint64_t to, struct suspend ret[static SUSPENDS_MAX]);
 
 #endif

@@ -330,7 +330,8 @@ void allowed_calls__begin(struct call_filter *f)
 #ifdef SYS_clone3
 	/*
 	 * The filter cannot see the flags of clone3(), which are in memory. With ENOSYS the C
-	 * library uses clone(). It blocks all signals there, so SIGSYS would kill us.
+	 * library uses clone(). SIGSYS would kill us: the library blocks all signals around
+	 * clone3().
 	 */
 	call_filter__refuse(f, SYS_clone3, ENOSYS);
 #endif

@@ -186,9 +186,9 @@ static int filter_reader(const int *keep, size_t n, int opener)
 }
 
 /*
- * Confine this process, which reads recordings, and so untrusted programs and libraries. It starts
- * an opener, which finds and opens the files: see opening.h. Afterwards the process can only read
- * and write open files, and ask the opener. It has no capability, and cannot open, create or change
+ * Confine this process: what it reads, also programs and libraries, is not trusted. It starts an
+ * opener, which finds and opens the files: see opening.h. Afterwards the process can only read and
+ * write open files, and ask the opener. It has no capability, and cannot open, create or change
  * files, execute programs or connect to anything. Refused system calls fail with ENOSYS, as on a
  * kernel that lacks them, and are logged by name, once. Only the standard descriptors and the @n in
  * @keep stay open. 0, also if the kernel has no seccomp filters; or negative errno.
@@ -197,7 +197,7 @@ static int confine_reader(const int *keep, size_t n)
 {
 	int opener, err = allowed_calls__watch_refused();
 
-	/* now, since libraries would open files when they first need these */
+	/* initialise these now: later, the libraries cannot open the files that this takes */
 	tzset();
 	json_object_seed(0);
 	demangle__prepare();
@@ -280,7 +280,7 @@ _Noreturn static void run_reading(reading_fn fn, void *arg, unsigned int seconds
 
 /* ---- in the parent ---- */
 
-/* Read its whole output. 0, -ETIMEDOUT, -EMSGSIZE or the errno of reading. */
+/* Read the whole output of the process. 0, -ETIMEDOUT, -EMSGSIZE or the errno of reading. */
 static int read_result(int fd, uint64_t deadline, struct buf *text)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };

@@ -13,7 +13,7 @@
 #define READING_FDS_MAX 4
 
 /*
- * Limit such a process, before it reads anything. @seconds: limit of CPU time. @keep: the @n
+ * Limit this process, before it reads a recording. @seconds: limit of CPU time. @keep: the @n
  * descriptors that stay open, READING_FDS_MAX at most, beside the standard ones. Call it when there
  * are no other threads, with no_new_privs, and with SIGSYS not blocked. 0; or negative errno: read
  * nothing.
@@ -30,7 +30,7 @@ int reading__begin_command(void);
 typedef json_t *(*reading_fn)(void *arg);
 
 /*
- * Call @fn in such a process, and wait for its result, at most five times @seconds. Call it when
+ * Call @fn in a limited process, and wait for its result, at most five times @seconds. Call it when
  * there are no other threads. @out: a descriptor that @fn writes to, or -1; all others are closed.
  * Check the result: a file may have taken the process over. 0; -ENODATA: @fn returned NULL; -EIO:
  * the process died; -ETIMEDOUT: it hung; -EMSGSIZE; or the errno of starting it. Message in @err.

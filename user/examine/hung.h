@@ -43,7 +43,7 @@ void hung__note(struct hung *h, const struct examine_request *r, const pid_t pai
 bool hung__any(const struct hung *h);
 /* Forget waiting processes that have ended: those that are not among the @n processes @pids. */
 void hung__update(struct hung *h, const pid_t *pids, size_t n);
-/* Must @r not be asked, because of its file system or its owner? */
+/* Is @r refused because of its file system or its owner? */
 bool hung__refuses(const struct hung *h, const struct examine_request *r);
 
 #endif

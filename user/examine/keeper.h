@@ -30,7 +30,7 @@ struct keeper_reply {
 	uint32_t n_stuck;
 	pid_t pair[2];
 	uint32_t n_pids;
-	pid_t pids[KEEPER_PROCESSES_MAX]; /* all of its children */
+	pid_t pids[KEEPER_PROCESSES_MAX]; /* all children of the keeper */
 };
 
 /* Serve @sock until its other end is closed, then end all children. */

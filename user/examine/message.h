@@ -113,8 +113,9 @@ struct examine_named {
 int examine_answer__check(const void *msg, size_t len, const struct examine_request *request,
 			  struct examine_head *ret);
 /*
- * The same for a part of an answer to EXAMINE_PROBE or EXAMINE_TASK. After the head come the
- * encoding of probe_found.h, the bytes that were read, or, with an error, the message.
+ * The same for a part of an answer to EXAMINE_PROBE or EXAMINE_TASK. After the head comes the
+ * encoding of probe_found.h (EXAMINE_PROBE), or the bytes that were read (EXAMINE_TASK). With an
+ * error, its message comes instead.
  */
 int examine_part__check(const void *msg, size_t len, const struct examine_request *request,
 			struct examine_head *ret);

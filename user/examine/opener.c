@@ -48,8 +48,8 @@ static bool is_mapped_file(const struct stat *st, const char *map_file,
 }
 
 /*
- * Does the file have this generation? A reused inode number has another one. Some file systems do
- * not report generations: then the number alone decides.
+ * Does the file have this generation? A reused inode number has another generation. Some file
+ * systems do not report generations: then the number alone decides.
  */
 static bool is_generation(int fd, const struct map_file_id *file)
 {

@@ -131,7 +131,7 @@ static int add_clock_data(const struct source *s, struct buf *b)
 	       encode__u64(b, s->f->realtime) ?: encode__u64(b, s->f->monotonic);
 }
 
-/* The caller's data of each program begins with its lengths already. */
+/* The caller's data of a program already begin with info_len and data_len. */
 static int add_bpf_progs(const struct source *s, struct buf *b)
 {
 	int err = encode__u32(b, s->f->n_bpf_progs);

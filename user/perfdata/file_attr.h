@@ -25,7 +25,7 @@ void file_attrs__free(struct file_attrs *fa);
 /*
  * Let @to, the last attr of a file, list the fields with which the samples of all @n attrs @v
  * begin. Perf does not need that: the event of @to has no samples. But go-perf decodes every sample
- * by the last attr, and panics if that has a field that the sample lacks.
+ * by the last attr, and panics if this attr has a field that the sample lacks.
  */
 void file_attr__list_common(struct perf_event_attr *to, const struct perfdata_attr *v, size_t n);
 

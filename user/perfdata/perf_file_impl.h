@@ -26,8 +26,8 @@ struct perf_file {
 	size_t n_ids;
 	char **cmdline;
 	char *hostname, *osrelease, *arch;
-	struct file_build_id *build_ids; /* names in sections */
-	struct file_format *formats;	 /* texts in sections */
+	struct file_build_id *build_ids; /* the names point into sections */
+	struct file_format *formats;	 /* the texts point into sections */
 	char **names;			 /* of the events; owned */
 	void *sections[3];		 /* bodies that other members point into; owned */
 

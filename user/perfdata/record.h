@@ -106,8 +106,10 @@ struct record_ksymbol {
 	char name[];
 };
 
-/* Name of a placeholder symbol, see sideband/ksymbol_cover.h. It looks like a BPF program's,
- * because perf leaves only these out of /proc/kcore. */
+/*
+ * Name of a placeholder symbol, see sideband/ksymbol_cover.h. It looks like the name of a BPF
+ * program: perf leaves only the symbols of these out of /proc/kcore.
+ */
 #define RECORD_KSYMBOL_NONE "bpf_prog_none"
 
 struct record_bpf_event {

@@ -32,7 +32,7 @@ struct sample_front {
 	uint32_t pid, tid, cpu;
 };
 
-/* Read these fields. @c: the body of a sample of an event with the sample_type @type. */
+/* Read the fields before READ. @c: the body of a sample of an event with the sample_type @type. */
 struct sample_front sample__front(struct cursor *c, uint64_t type);
 
 /* Decode a sample; other fields (weights, branches ...) are skipped. @ret points into the

@@ -46,7 +46,7 @@ static int id_set_init(struct id_set *s, size_t n)
 {
 	unsigned int bits = 4;
 
-	/* at most half full: probes are short, and end */
+	/* at most half full: a search is short, and always finds a free slot */
 	while (bits < 32 && (1ULL << bits) / 2 < n)
 		bits++;
 	if ((1ULL << bits) / 2 < n)

@@ -86,8 +86,8 @@ int perfdata__create(int dirfd, const char *tmp_name, const struct perfdata_attr
 		     size_t n_attrs, struct err *err, struct perfdata_writer **ret);
 
 /*
- * The same for the new file @fd, which is duplicated. The writer only finishes it: whoever opened
- * the file names or removes it. @name: for messages.
+ * The same for the new file @fd, which is duplicated. The writer only finishes the file: the caller
+ * gives it a name, or removes it. @name: for messages.
  */
 int perfdata__write_to(int fd, const char *name, const struct perfdata_attr *attrs, size_t n_attrs,
 		       struct err *err, struct perfdata_writer **ret);
@@ -115,7 +115,10 @@ int perfdata__end_round(struct perfdata_writer *w, struct err *err);
  * after perfdata__compress().
  */
 int perfdata__open(struct perfdata_writer *w, const struct perfdata_features *f, struct err *err);
-/* Let readers of an open file see what was written so far. Full buffers do so by themselves. */
+/*
+ * Let readers of an open file see what was written so far. This also happens when the buffer is
+ * full.
+ */
 int perfdata__checkpoint(struct perfdata_writer *w, struct err *err);
 
 /* Bytes of the file so far, without features. */

@@ -67,7 +67,7 @@ static struct proxy *find_shared(struct proxies *p, const char *name, const char
 	return NULL;
 }
 
-/* Is there an earlier process of that name? Two would share the fifos. */
+/* Is there an earlier process with the name of @x? Both would use the same fifos. */
 static bool has_elder(const struct proxies *p, const struct proxy *x)
 {
 	for (const struct proxy *o = p->first; o && o != x; o = o->next) {

@@ -28,7 +28,7 @@ struct proxy {
 	int sock; /* -1: the process has ended */
 	unsigned int refs;
 	bool go_requested; /* the session is active: send PROXY_GO when its name is free */
-	bool go_sent;	   /* no earlier process of that name was left */
+	bool go_sent;	   /* PROXY_GO was sent: no earlier process of that name was left */
 	bool over;	   /* its session ends: it is not shared with a new one */
 };
 

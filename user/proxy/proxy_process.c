@@ -28,7 +28,7 @@
 struct proxy_process {
 	int sock, dir, signals;
 	int output, control, ack; /* -1: not yet */
-	int go;	       /* closed when the command may run; -1: it does, or there is none */
+	int go;	       /* one byte lets the command run; -1: it runs, or there is none */
 	pid_t command; /* 0: none, or it has ended */
 };
 
@@ -90,7 +90,7 @@ static void end_command(struct proxy_process *p)
 	const struct timespec limit = { .tv_sec = COMMAND_END_S };
 	sigset_t set;
 
-	cleanup_close(&p->go); /* a command that still waits to run does not handle it */
+	cleanup_close(&p->go); /* a command that still waits to run then ends by itself */
 	p->go = -1;
 	if (!p->command)
 		return;
@@ -108,8 +108,9 @@ static void end_command(struct proxy_process *p)
 }
 
 /*
- * An acknowledgement that nobody has read is lost with the last descriptor of its fifo. A script
- * that writes "stop" to one fifo opens the other only then. Only polling tells that it was read.
+ * An acknowledgement that nobody has read is lost when the last descriptor of its fifo is closed. A
+ * script opens this fifo only after it has written "stop" to the other one. Only polling tells that
+ * the acknowledgement was read.
  */
 static void await_reader(const struct proxy_process *p)
 {
@@ -214,8 +215,8 @@ static void obey_line(struct proxy_process *p, const char *line)
 }
 
 /*
- * A command ends at a newline, at a NUL, or at the end of one write: those of perf daemon have no
- * newline.
+ * A command ends at a newline, at a NUL, or at the end of one write: commands of perf daemon have
+ * no newline.
  */
 static void read_control_fifo(struct proxy_process *p)
 {

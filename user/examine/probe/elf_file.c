@@ -188,7 +188,7 @@ bool elf_file__is_stripped(const struct elf_file *f)
 	return f->stripped;
 }
 
-/* Is @addr in a segment with these flags? */
+/* Find the file offset of @addr in a segment with these flags. 0; -ENOENT: there is none. */
 static int find_offset(const struct elf_file *f, uint64_t addr, uint32_t flags, uint64_t *ret)
 {
 	GElf_Phdr ph;

@@ -82,7 +82,10 @@ int insn__decode(int machine, const uint8_t *code, size_t size, struct insn *ret
 	return machine == EM_AARCH64 ? decode_arm64(code, size, ret) : decode_x86(code, size, ret);
 }
 
-/* Does a return instruction begin at any byte of @code, whether or not an instruction does? */
+/*
+ * Do the bytes of a return instruction begin anywhere in @code, perhaps in the middle of another
+ * one?
+ */
 static bool may_return(int machine, const uint8_t *code, size_t size)
 {
 	for (size_t at = 0; at < size; at += machine == EM_AARCH64 ? 4 : 1) {
@@ -164,8 +167,8 @@ static void flow__mark(uint8_t *map, uint32_t len)
 }
 
 /*
- * Note where the instruction at @addr leads, apart from the next one. A call into the middle of the
- * same function means that data follow it, or that there is a function inside.
+ * Note where the instruction at @addr leads, apart from the instruction after it. If a call leads
+ * into the middle of the same function, data follow the call, or there is a function inside.
  */
 static int flow__leave(struct flow *f, uint64_t addr, const struct insn *insn)
 {

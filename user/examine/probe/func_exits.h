@@ -40,11 +40,11 @@ struct func_part {
 
 /*
  * Find the exits of a function. @parts: its main part, then the others; @machine: EM_X86_64 or
- * EM_AARCH64. A probe would change data among the code, so only instructions that the first one
- * leads to directly count. @hidden: others may be reached, too, since the file catches exceptions;
- * with indirect jumps, this is always so. 0; -EILSEQ: some bytes are not an instruction; -EBADMSG:
- * it cannot be proven what is a return instruction, and what is data; -E2BIG: more than
- * FUNC_EXITS_MAX; -ENOMEM.
+ * EM_AARCH64. A probe in data among the code would change the data. So only those instructions
+ * count to which the first one leads directly. @hidden: the file catches exceptions, so other
+ * instructions may be reached, too. With indirect jumps, this is always so. 0; -EILSEQ: some bytes
+ * are not an instruction; -EBADMSG: it cannot be proven what is a return instruction, and what is
+ * data; -E2BIG: more than FUNC_EXITS_MAX; -ENOMEM.
  */
 int func_exits__find(int machine, const struct func_part *parts, size_t n_parts, bool hidden,
 		     struct func_exits *ret);

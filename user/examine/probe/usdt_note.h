@@ -23,7 +23,7 @@ int usdt_notes__each(const void *notes, size_t len, int (*fn)(const struct elf_u
  */
 int usdt_args__parse(const char *args, struct frbpf_usdt_place *ret, const char **ret_bad);
 
-/* Can it be a result of usdt_args__parse()? BPF programs read the registers that it names. */
+/* Can @place be a result of usdt_args__parse()? BPF programs read the registers that it names. */
 bool usdt_place__is_valid(const struct frbpf_usdt_place *place);
 
 #endif
