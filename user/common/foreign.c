@@ -61,7 +61,10 @@ static bool is_real_file_system(int fd)
 	return s.f_blocks;
 }
 
-/* Takes @fd over. @by_link: links may have been followed. */
+/*
+ * Takes @fd over. @by_link: links may have been followed, so everybody must be able to read the
+ * file.
+ */
 static int check_found_file(int fd, bool by_link, struct stat *ret)
 {
 	struct stat st;

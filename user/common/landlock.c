@@ -8,7 +8,7 @@
 #include "common/cleanup.h"
 #include "common/landlock.h"
 
-/* Number of access rights by ABI version: of Linux 5.13, 5.19, 6.2 and 6.10. */
+/* Number of access rights by ABI version. The versions came with Linux 6.10, 6.2, 5.19 and 5.13. */
 static const struct {
 	int version, n_rights;
 } abis[] = { { 5, 16 }, { 3, 15 }, { 2, 14 }, { 1, 13 } };

@@ -27,7 +27,8 @@
 
 enum rights {
 	RIGHTS_FILES = 1,     /* CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE: tracefs, psi */
-	RIGHTS_PROCESSES = 2, /* CAP_SYS_PTRACE, CAP_SYSLOG: /proc/PID, /proc/kallsyms */
+	/* CAP_SYS_PTRACE, CAP_SYSLOG, CAP_CHECKPOINT_RESTORE: /proc/PID, /proc/kallsyms */
+	RIGHTS_PROCESSES = 2,
 	RIGHTS_ALL = 3,
 };
 

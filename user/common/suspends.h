@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SUSPENDS_MAX 64 /* further ones are added to the oldest */
+#define SUSPENDS_MAX 64 /* if there are more, the two oldest are merged */
 
 struct suspend {
 	uint64_t seen;	 /* CLOCK_MONOTONIC, ns */

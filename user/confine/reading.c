@@ -112,9 +112,9 @@ static int open_kernel(const char *path)
 
 /*
  * Open a file for the process that reads: recordings, ELF files, perf-PID.map files, and a few
- * files of the kernel. That process may have been taken over, so files are recognised by their
- * first bytes, not by their names. Returns a descriptor or negative errno; -ENOEXEC: the file is
- * none of these.
+ * files of the kernel. That process may have been taken over. So recordings and ELF files are
+ * recognised by their first bytes, not by their names, and only listed files of the kernel are
+ * opened. Returns a descriptor or negative errno; -ENOEXEC: the file has other first bytes.
  */
 static int open_for_reader(const struct opening_request *r)
 {

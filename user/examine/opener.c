@@ -191,7 +191,10 @@ static int copy_shown(int file)
 	return n > 0 && pwrite(copy, text, n, 0) == n ? TAKE_FD(copy) : -ESRCH;
 }
 
-/* Open a file of a task in /proc. That is harmless; reading it may hang, so the parser does it. */
+/*
+ * Open a file of a task in /proc, which is harmless. Reading it may hang, so the parser reads it;
+ * but `syscall` can be read only here.
+ */
 static int open_task(const struct examine_request *r)
 {
 	static const char *const names[] = {

@@ -2,7 +2,8 @@
 /*
  * The process that opens files of other users, and has the capabilities for that. It checks that
  * each is the file that is meant, and passes the descriptors to the parser. It never reads files of
- * other users. A file system that hangs makes it hang.
+ * other users, except /proc/TID/syscall, which the parser may not read. A file system that hangs
+ * makes it hang.
  */
 #ifndef FRBPF_EXAMINE_OPENER_H
 #define FRBPF_EXAMINE_OPENER_H

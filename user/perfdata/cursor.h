@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Parses untrusted bytes in the host's byte order, at any alignment. A read beyond the end gives 0
- * or NULL and marks the cursor as bad for good, so the caller checks once, at the end.
+ * or NULL, and marks the cursor as bad for good. So the caller checks the cursor only once, at the
+ * end.
  */
 #ifndef FRBPF_PERFDATA_CURSOR_H
 #define FRBPF_PERFDATA_CURSOR_H

@@ -245,7 +245,6 @@ static bool has_feature(const struct perf_file *f, unsigned int bit)
 	return f->header.features[bit / 64] >> (bit % 64) & 1;
 }
 
-/* Find the section of feature @bit in the file. */
 static int find_section(struct perf_file *f, unsigned int bit, struct file_range *ret,
 			struct err *err)
 {

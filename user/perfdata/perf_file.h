@@ -75,7 +75,6 @@ struct file_info {
 	struct file_tracing tracing;
 };
 
-/* A record. */
 struct file_record {
 	uint64_t offset; /* in the file, bytes */
 	/* The event of the record; NULL: a record of perf itself (type >= 64). */

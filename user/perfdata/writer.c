@@ -59,8 +59,8 @@ static int id_set_init(struct id_set *s, size_t n)
 }
 
 /*
- * Add an id, in total at most as many as id_set_init() was given. 0; -EEXIST: it is in the set;
- * -EINVAL: it is 0, which no event has.
+ * Add an id. Call it at most @n times, where @n was passed to id_set_init(). 0; -EEXIST: it is in
+ * the set; -EINVAL: it is 0, which no event has.
  */
 static int id_set_add(struct id_set *s, uint64_t id)
 {

@@ -278,7 +278,7 @@ struct proxy *proxy__ref(struct proxy *x)
 	return x;
 }
 
-/* Without references it is freed by the main thread, once its socket was closed. */
+/* If the process still runs, the main thread frees the object after the process has ended. */
 void proxy__unref(struct proxy *x)
 {
 	struct proxies *p = x ? x->owner : NULL;

@@ -213,7 +213,6 @@ static void set_sampling(const struct event_spec *spec, const struct sampling *s
 		a->sample_freq = 0;
 }
 
-/* Add data addresses. */
 static void set_attr_address(struct perf_event_attr *a)
 {
 	a->sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC;

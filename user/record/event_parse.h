@@ -54,7 +54,6 @@ struct event_group {
 	char *modifiers; /* those after the brace, checked; owned */
 };
 
-/* Is @item a group? */
 bool event_group__is(const struct event_item *item);
 /* Parse the group @item. 0, -EINVAL (see @d) or -ENOMEM. Call event_group__free() in every case. */
 int event_group__parse(const struct event_item *item, const struct source_text *src,

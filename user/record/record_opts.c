@@ -100,7 +100,7 @@ static const struct perf_option *find_letter(char c)
 	return NULL;
 }
 
-/* Parse -agF99: letters up to one that takes the rest, or the next word, as its value. */
+/* Parse letters such as -agF99. One that needs a value takes the rest, or the next word. */
 static int read_letters(struct option_parser *p, const struct word *w)
 {
 	for (size_t i = 1; i < w->len; i++) {

@@ -62,8 +62,8 @@ struct session {
 	_Atomic size_t n_cpus;		 /* grows when new CPUs come online; never shrinks */
 	size_t max_cpus;
 	/*
-	 * RECORD_TASKS: CPUs that were offline at the start. Their events are opened then,
-	 * disabled and without a ring, so that forked tasks inherit them. Owned
+	 * RECORD_TASKS: CPUs that were offline at the start. Their events were opened at the start,
+	 * too, disabled and without a ring, so that forked tasks inherit them. Owned
 	 */
 	struct session_cpu *spare;
 	size_t n_spare;

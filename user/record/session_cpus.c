@@ -164,7 +164,7 @@ static int add_aliases(struct session *s, const struct reopened *r)
 	return 0;
 }
 
-/* Replace the events of a CPU that was not recorded since @gone, ns. */
+/* Replace the events of a CPU that was not recorded since @gone, ns, by those of @r. Frees @r. */
 static int take_over_spare(struct session *s, struct session_cpu *c, struct reopened *r,
 			   uint64_t gone, struct err *err)
 {

@@ -24,8 +24,11 @@ static bool listener__open(struct listener *l, bool build_id)
 		.size = PERF_ATTR_SIZE_VER7,
 		.config = PERF_COUNT_SW_DUMMY,
 		.exclude_kernel = 1,
-		/* Record non-executable maps, too. `perf record` without -d does not, so an event
-		 * of it that this thread has inherited cannot get a header with the stale bit. */
+		/*
+		 * Record non-executable maps, too. This thread may have inherited an event of `perf
+		 * record`. Without -d, that event records no such maps, so it cannot get a header
+		 * with the stale bit.
+		 */
 		.mmap_data = 1,
 		.mmap2 = 1,
 		.build_id = build_id,

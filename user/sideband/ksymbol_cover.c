@@ -152,7 +152,7 @@ static int fill_area(struct area *a, struct buf *out, const struct record_traile
 	return err;
 }
 
-/* Drop pieces that overlap: placeholders, or programs whose end was lost. */
+/* Drop the pieces that overlap [@start, @end): placeholders, or programs whose end was lost. */
 static int clear_pieces(struct area *a, uint64_t start, uint64_t end, struct buf *out,
 			const struct record_trailer *t)
 {

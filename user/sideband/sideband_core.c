@@ -93,7 +93,9 @@ static void drained_record(const struct perf_event_header *rec, void *arg)
 		name_kernel_thread(sb, (const void *)rec);
 }
 
-/* Files list only the events of the rings, so the record of a watch gets the id of one of those. */
+/*
+ * Files list only the events of the rings, so the record of a watch gets the id of a ring's event.
+ */
 static void watched_record(const struct perf_event_header *rec, void *arg)
 {
 	struct {

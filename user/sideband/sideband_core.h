@@ -79,7 +79,7 @@ struct sideband {
 	size_t scanned_cgroups;
 	struct sideband_stats stats;
 
-	pthread_mutex_t follow_lock; /* the two below; inherits priority */
+	pthread_mutex_t follow_lock; /* protects the two below; inherits priority */
 	uint64_t (*needed_from)(void *arg);
 	void *needed_arg;
 	uint64_t followed;	 /* ns: time of the last call; used by the drainer only */

@@ -85,7 +85,10 @@ static int repair_gone(uint32_t pid, void *arg)
 	return task_model__emit_repair(c->is, c->r->should, pid, c->r->begin, c->out);
 }
 
-/* Append the records to @out. @log must have all records until /proc was read. -ENOMEM. */
+/*
+ * Append to @out the records that turn @base and @log into the state in /proc. @log must have all
+ * records until /proc was read. -ENOMEM.
+ */
 static int proc_state__compare(const struct proc_state *r, const struct task_model *base,
 			       const struct sideband_log_view *log, struct buf *out)
 {

@@ -332,8 +332,8 @@ static int identify_map(uint32_t pid, const struct map *map, void *arg)
 }
 
 /*
- * Put the build id into a record of the window whose pages were hit, as the kernel does with
- * attr.build_id. It tells apart two files that had the same name one after the other.
+ * Put the build id into a record of the window if its pages were hit, as the kernel does with
+ * attr.build_id. The id tells apart two files that had the same name one after the other.
  */
 static int identify_record(struct finish *f, struct record_mmap2 *r)
 {

@@ -200,7 +200,7 @@ static size_t count_underscores(const char *s)
 /*
  * Orders by address; at one address the preferred symbol comes first, as in perf. The first of
  * these that differs decides: a known size, a higher rank, fewer leading underscores, a longer
- * name, an earlier place in the file.
+ * name, an earlier place in the file. From kallsyms, the last symbol is preferred.
  */
 static int compare_symbols(const void *a, const void *b, void *names)
 {

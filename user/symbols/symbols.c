@@ -24,7 +24,7 @@ struct module_key {
 struct entry {
 	UT_hash_handle hh; /* by key */
 	struct module module;
-	struct module_key key; /* only as long as its name */
+	struct module_key key; /* allocated only up to the end of the name */
 };
 
 struct symbols {

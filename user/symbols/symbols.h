@@ -16,7 +16,7 @@
 struct symbols;
 
 struct location {
-	/* "libc.so.6", "[kernel]", "[vdso]", "[jit]", "[unknown]": no map there */
+	/* "libc.so.6", "[kernel]", "[vdso]", "[jit]"; "[unknown]" if there is no map */
 	const char *module;
 	const char *path;   /* as mapped; NULL: no map */
 	uint64_t offset;    /* in the module's file; the address for kernel, JIT code and no map */

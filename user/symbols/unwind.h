@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Unwinds user space from registers and a copy of the top of the stack, as recorded by --call-graph
- * dwarf. Uses the call frame information of the files, or frame pointers for functions without.
+ * dwarf. Uses the call frame information of the files, or frame pointers if a function has none.
  */
 #ifndef FRBPF_SYMBOLS_UNWIND_H
 #define FRBPF_SYMBOLS_UNWIND_H

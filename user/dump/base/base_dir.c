@@ -107,7 +107,7 @@ static int enter_part(struct walk *w, const char *part, bool *ret_done, struct e
  * Check that other users cannot replace the base: each directory above the absolute @path, and each
  * symbolic link on the way. They must be root's or ours, and others must not be able to write to a
  * directory unless it is sticky, like /tmp. Missing directories are skipped. The caller checks the
- * last component. 0, or -EPERM with a message in @err.
+ * last component. 0 or negative errno with a message in @err; -EPERM: other users can replace it.
  */
 static int check_base_path(const char *path, struct err *err)
 {

@@ -43,8 +43,8 @@ void base_scan__free(struct base_scan *s);
 
 /*
  * Remove all files of an incident. The first step renames its manifest, so lists of incidents no
- * longer have it. The last step removes that file. If the process is killed in between, the next
- * start continues. 0, or the last error; *ret_failed: number of files that remain.
+ * longer have it. The last step removes the renamed file. If the process is killed in between, the
+ * next start continues. 0, or the last error; *ret_failed: number of files that remain.
  */
 int base_scan__remove(const struct base_scan *s, const struct base_incident *inc,
 		      uint64_t *ret_failed);

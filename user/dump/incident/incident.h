@@ -61,7 +61,7 @@ enum incident_compared {
 struct incident_trigger {
 	struct frbpf_trigger t;	      /* a dump by hand has a time, but no source */
 	const struct rule_conf *rule; /* borrowed from the incident's active set; NULL: by hand */
-	/* rules of the parts that matched before; borrowed likewise, or NULL */
+	/* rules of the parts that matched before; borrowed as `rule` is; NULL: no such part */
 	const struct rule_conf *parts[FRBPF_MAX_OTHERS];
 	/*
 	 * ns: time of the earliest record that contradicts it; 0: none does; guarded by name_lock
@@ -111,7 +111,7 @@ struct dump_cpu {
 /* Result of one session. Its thread fills it; it is read when the incident is WRITTEN. */
 struct dump_result {
 	const struct session *session;
-	int error; /* 0 or negative errno, then error_text says why there is no file */
+	int error; /* 0; or negative errno: error_text says why there is no file */
 	char error_text[256];
 	char file[64]; /* name in the session's directory */
 	uint64_t bytes, records, skipped;
@@ -199,9 +199,9 @@ struct incident {
 };
 
 /*
- * Time, ns, from which the triggers want records: the earliest trigger - pre. Without `pre`, when
- * the reported event began. *ret_more: earlier records are wanted too, as far back as every CPU has
- * them.
+ * Returns the time, ns, from which the triggers want records: the earliest of all. A trigger wants
+ * records from `pre` before its time on. Without `pre`, it wants them from the beginning of the
+ * reported event on. *ret_more: earlier records are wanted too, as far back as every CPU has them.
  */
 uint64_t incident__asked(const struct incident *inc, bool *ret_more);
 /* End of the window, ns: the latest trigger + post, or the freeze if that came first (a stop). */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Looks up the functions of user frames. This comes last, as it opens files of other users.
- * Requests are collected while the side band's slice exists; the lookup does not need the slice.
- * Life: add; ask, in any thread; take over into the frames; free.
+ * Looks up the functions of user frames. The lookup comes last, because it opens files of other
+ * users. Requests are collected while the side band's slice exists; the lookup does not need the
+ * slice. Life: add; ask, in any thread; take over into the frames; free.
  */
 #ifndef FRBPF_DUMP_INCIDENT_USER_NAMES_H
 #define FRBPF_DUMP_INCIDENT_USER_NAMES_H

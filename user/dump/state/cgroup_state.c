@@ -20,7 +20,7 @@
 #define FILE_TEXT     4096 /* bytes of a file that are read */
 #define IO_DISKS      8
 #define WEIGHT_NORMAL 100		  /* cpu.weight of a new cgroup */
-#define SHARES_NORMAL 1024		  /* likewise, of version 1 */
+#define SHARES_NORMAL 1024		  /* cpu.shares of a new cgroup, version 1 */
 #define NOT_LIMITED   (UINT64_C(1) << 62) /* in version 1, values from here on mean no limit */
 
 /* ---- text ---- */

@@ -238,7 +238,7 @@ int task_state__more(struct examiner *e, pid_t tid, uint64_t time, bool pending,
 	if (dir < 0)
 		return dir;
 	o = json_object();
-	if (o && !wait_owner__read(e, tid, dir, &part)) /* first, as it may change */
+	if (o && !wait_owner__read(e, tid, dir, &part)) /* first, as the owner may change */
 		json_object_set_new(o, "waits_for", part);
 	if (o && pending && !read_wait_place(e, tid, dir, &part))
 		json_object_set_new(o, "waits_in", part);

@@ -11,7 +11,7 @@
 
 /* The parts of an event's attr that give the layout of its samples. */
 struct page_event {
-	uint64_t id; /* sorted by it */
+	uint64_t id; /* the events are sorted by it */
 	uint64_t sample_type, read_format;
 };
 

@@ -66,8 +66,8 @@ static const struct ends_desc ends_descs[] = {
 struct claim {
 	struct incident_trigger *it;
 	uint64_t begin, end;
-	uint64_t near;	/* ns: an event may be this far from the trigger's time */
-	uint64_t later; /* ns: an event this much later is a different one */
+	uint64_t near;	/* ns: an event may be this far from `begin` or `end` */
+	uint64_t later; /* ns: an event this long after `begin` is a different one */
 	char target[N_ROLES][SPAN_WORD_MAX]; /* "" for ROLE_BEGIN: a hit */
 	struct key keys[FRBPF_SPAN_KEYS];
 	size_t n_keys;
@@ -408,8 +408,9 @@ static bool is_restart(const struct claim *c, const struct end_sample *s)
 }
 
 /*
- * If only one such event can last at a time, its duration contains at most one begin, and then one
- * end. Any further one contradicts the trigger.
+ * Note a begin or an end within the duration. If only one event with these keys can last at a time,
+ * at most one begin is within it, and after that one end. Any further begin or end contradicts the
+ * trigger.
  */
 static void claim__note_inside(struct claim *c, enum role role, uint64_t time)
 {

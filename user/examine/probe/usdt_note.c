@@ -20,7 +20,7 @@
 /* Three addresses: probe, section .stapsdt.base, semaphore. Then three strings. */
 #define TEXTS_AT (3 * sizeof(uint64_t))
 
-/* The string at *p, which is moved after it. NULL: it has no end. */
+/* Get the string at *p, and move *p after it. NULL: it has no end. */
 static const char *take_text(const char **p, const char *end)
 {
 	const char *text = *p, *nul = memchr(text, 0, end - text);
