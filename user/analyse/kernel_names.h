@@ -21,8 +21,8 @@ int kernel_names__new(struct kernel_names **ret); /* -ENOMEM */
 void kernel_names__free(struct kernel_names *n);  /* NULL is legal */
 
 /*
- * Look up all kernel addresses in the stacks of the recording @path, and the addresses of its
- * timers' functions, with the symbols of this machine. 0 or negative errno, message in @err.
+ * With the symbols of this machine, look up all kernel addresses in the stacks of the recording
+ * @path. Also look up the addresses of functions of timers. 0 or negative errno, message in @err.
  */
 int kernel_names__add_file(struct kernel_names *n, const char *path, struct err *err);
 /*

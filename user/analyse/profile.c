@@ -99,7 +99,7 @@ struct weight event_profile__weight(const struct event_profile *e, uint32_t func
 	return e && function < e->n_functions ? e->functions[function] : (struct weight){ 0 };
 }
 
-/* Does it sample CPU time or work (such as cycles), and not occurrences of an event? */
+/* Does the event sample CPU time or work (such as cycles), and not occurrences of an event? */
 static bool is_on_cpu(const struct perf_event_attr *a)
 {
 	switch (a->type) {
@@ -158,7 +158,7 @@ static int add_events(struct adding *a)
 			;
 		a->events[i] = &a->p->events[k];
 		a->is_wait[i] = offcpu__samples_waits(e);
-		/* only with every switch and its time can the time off CPU be added up */
+		/* the time off CPU adds up only if every switch was recorded, with its time */
 		if (e->attr.type != PERF_TYPE_TRACEPOINT || strcmp(e->name, OFFCPU_EVENT) ||
 		    !(e->attr.sample_type & PERF_SAMPLE_TIME) || e->attr.freq ||
 		    e->attr.sample_period > 1)
@@ -316,7 +316,7 @@ static int add_wait(struct adding *a, const struct sample *s)
 	return stacks__id(a->p->tables->stacks, state, a->ids, a->n_frames, stack);
 }
 
-/* A sample of an event other than the switch */
+/* Note that a task runs, by a sample of an event other than the switch. */
 static void note_ran(struct adding *a, const struct sample *s)
 {
 	if (!s->event || !is_of_leaving(&s->event->attr))

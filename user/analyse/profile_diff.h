@@ -48,7 +48,7 @@ struct stack_change {
 	struct change share; /* percent of all time off CPU */
 	struct change times; /* times off CPU, per second of window */
 	struct change open;  /* percent of the stack's time still open when the recording ended */
-	const char *comm;    /* the task with most of it, in the recording with the longer time */
+	const char *comm;    /* the task with most time, in the recording with the longer time */
 };
 
 struct offcpu_change {

@@ -21,9 +21,9 @@ const struct perf_file *replay__file(const struct replay *r);
 uint64_t replay__losses(const struct replay *r);
 
 /*
- * Get the next sample. 1; 0 at the end; negative errno, message in @err. If ret->event is NULL, it
- * is no sample: another record shows that the task (pid, tid, time) runs, as it forks, ends, maps a
- * file, is renamed or is switched in.
+ * Get the next sample. 1; 0 at the end; negative errno, message in @err. If ret->event is NULL,
+ * *ret is no sample: another record shows that the task (pid, tid, time) runs. The task forks,
+ * ends, maps a file, is renamed or is switched in.
  */
 int replay__next(struct replay *r, struct err *err, struct sample *ret);
 

@@ -69,8 +69,8 @@ static struct said *add_said_record(struct merge_names *n, const void *content, 
 
 /*
  * Note naming record @h, at @time of file @number, which lasts until @last (ns). *ret_known: leave
- * it out. It describes the state at the start of the file (@at_start), and another file has said
- * the same and covers the time since. 0 or -ENOMEM.
+ * @h out. It describes the state at the start of the file (@at_start), and another file has the
+ * same record and covers the time since then. 0 or -ENOMEM.
  */
 static int merge_names__note(struct merge_names *n, const struct perf_event_header *h,
 			     size_t number, uint64_t time, uint64_t last, bool at_start,
@@ -288,7 +288,7 @@ static struct perf_event_header *merged_record_at(const struct merger *m,
 
 /*
  * A marker has PERIOD, perhaps ADDR, and CALLCHAIN between the front of record.h and the raw data.
- * The dump of every session has the marker, but not every one has its stack.
+ * The dump of every session has the marker, but not every dump has its stack.
  */
 static bool same_marker(const struct perf_event_header *a, const struct perf_event_header *b,
 			bool has_addr)

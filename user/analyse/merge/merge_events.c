@@ -18,8 +18,8 @@
 #define FRESH_ID_BASE 0x6672627000000000ULL
 
 /*
- * Dropped: they would shift the fields that record.h expects at a fixed place. The identifier in
- * front replaces them.
+ * These fields are dropped: they would shift the fields that record.h expects at a fixed place. The
+ * identifier in front replaces them.
  */
 #define DROPPED_FIELDS (PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID)
 
@@ -472,7 +472,7 @@ static int add_value(const struct merge_events *m, const struct merge_input *in,
 	return err;
 }
 
-/* struct read_format of perf_event.h */
+/* Append the counter values that follow in @c: struct read_format of perf_event.h. */
 static int add_read_counters(const struct merge_events *m, const struct merge_input *in,
 			     uint32_t event, struct cursor *c, uint64_t format, struct buf *out)
 {
@@ -492,7 +492,10 @@ static int add_read_counters(const struct merge_events *m, const struct merge_in
 	return err;
 }
 
-/* The fields after the raw data of a marker are empty. */
+/*
+ * Append the rest of a marker: its raw data, then the fields of the result that are empty in
+ * markers.
+ */
 static int append_marker_rest(struct cursor *c, uint64_t type, uint64_t new_type, struct buf *out,
 			      bool *ret_bad)
 {

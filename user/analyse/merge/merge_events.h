@@ -36,7 +36,7 @@ int merge_events__add(struct merge_events *m, struct merge_input *in, struct err
  */
 int merge_events__attrs(struct merge_events *m, const struct perfdata_attr **ret, size_t *ret_n);
 
-/* Translate @id of a record of @in, of its event @event, into the id in the result. */
+/* Translate @id into the id in the result. @id is from a record of @in, of its event @event. */
 uint64_t merge_events__id(const struct merge_events *m, const struct merge_input *in,
 			  uint32_t event, uint64_t id);
 /* The same for a counter value in such a record: @id may be that of another event of the group. */

@@ -263,7 +263,7 @@ static int retrace_file_changes(struct retrace *m, struct retrace_file *f, uint6
 
 /* ---- the order of time ---- */
 
-/* The next sample of the file, or its end. */
+/* Go to the next sample of the file, or to its end. */
 static int file_advance(struct retrace *m, struct retrace_file *f)
 {
 	uint64_t before = f->next.time;

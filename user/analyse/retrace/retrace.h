@@ -32,8 +32,8 @@ struct retraced {
 
 struct retrace_want {
 	enum frbpf_source source;
-	uint64_t least; /* ns: shorter ones are only counted */
-	/* ns: reported as soon as it has lasted longer; 0: reported when it has ended */
+	uint64_t least; /* ns: shorter events are only counted */
+	/* ns: an event is reported as soon as it has lasted longer; 0: once it has ended */
 	uint64_t pending;
 	bool fails; /* report failed calls, however short */
 	/*
@@ -56,12 +56,12 @@ struct retrace_want {
 
 /* Result of a want */
 struct retrace_result {
-	uint64_t ns;	       /* time for which recordings had its events */
-	uint64_t n;	       /* ended, or hit */
-	uint64_t largest;      /* ns, of those in n */
-	uint64_t open;	       /* begun, but not ended when the recordings did */
-	uint64_t open_largest; /* ns; at least this long */
-	uint64_t given_up;     /* under way when records were lost */
+	uint64_t ns;	       /* time for which recordings had the events of the want */
+	uint64_t n;	       /* events that have ended, or hits */
+	uint64_t largest;      /* ns, of the events in n */
+	uint64_t open;	       /* events that had not ended when the recordings did */
+	uint64_t open_largest; /* ns; one of these lasted at least this long */
+	uint64_t given_up;     /* events under way when records were lost */
 	bool stand_in;	       /* sched_waking was used because sched_wakeup was not recorded */
 };
 
@@ -78,9 +78,9 @@ struct retrace_field {
 	bool is_text;
 };
 /*
- * Find the field of a tracepoint for @name: the field of that name or, for a path such as next.pid,
- * the field of the format that has its value. -ENOENT: no recording has the tracepoint. -EINVAL: it
- * has no such field.
+ * Find the field of a tracepoint that has the value of @name. That is the field of the same name;
+ * for a path such as next.pid, it is next_pid or pid. -ENOENT: no recording has the tracepoint.
+ * -EINVAL: it has no such field.
  */
 int retrace__find_field(const struct retrace *m, const char *event, const char *name,
 			struct retrace_field *ret);

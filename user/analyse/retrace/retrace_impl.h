@@ -19,7 +19,7 @@ enum tap_role {
 	TAP_SWITCH,
 	TAP_WAKE,
 	TAP_BEGIN,
-	TAP_ISSUE, /* begins a request that has not begun */
+	TAP_ISSUE, /* begins a request, if TAP_BEGIN has not */
 	TAP_MERGE, /* the request became part of another */
 	TAP_END,
 	TAP_HIT,
@@ -42,7 +42,7 @@ struct tap_layout {
 	const char *event; /* a glob */
 	const char *fields[TAP_FIELDS];
 	const char *unless; /* not needed from a file that has this event */
-	uint64_t number;    /* as the source needs it */
+	uint64_t number;    /* a constant that tells such sources apart, as FRBPF_RECLAIM_CGROUP */
 };
 
 /* An event of one file, as one want uses it */
@@ -102,7 +102,7 @@ struct want {
 	struct flight *running;	    /* runqlat: the task that runs now */
 	uint32_t needs, has;	    /* bits of roles: needed; in some recording */
 	uint32_t active[TAP_ROLES]; /* recordings that have begun and not ended, by role */
-	uint64_t since;		    /* all needed events are recorded since then; 0: not now */
+	uint64_t since;		    /* ns: since then, all needed events are recorded; 0: not now */
 	char lacks[256];
 };
 
@@ -138,7 +138,7 @@ struct retrace {
 /* Find the role of each event of the file for each want. 0 or -ENOMEM. */
 int taps__make(struct retrace *m, struct retrace_file *f);
 void taps__free(struct retrace_file *f);
-/* Set the roles that the source needs; false: recordings never contain it. */
+/* Set the roles that the source needs; false: recordings never contain its events. */
 bool taps__needs(struct want *w);
 void taps__describe(struct want *w);
 bool taps__is_whole(const struct file_event *e);

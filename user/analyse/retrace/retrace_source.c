@@ -181,8 +181,8 @@ static int sample_wake(const struct tapped *t)
 	flight = flight__find(t->tap->want, key);
 	if (t->tap->want->w.source == FRBPF_SOURCE_RUNQLAT) {
 		/*
-		 * if it waits already, it was preempted on its way to sleep; if it still runs, it
-		 * was woken before it slept
+		 * if the task waits already, it was preempted on its way to sleep; if the task
+		 * still runs, it was woken before it slept
 		 */
 		if (flight || key[0] == t->current || is_running(t->tap->want, key[0]))
 			return 0;

@@ -237,7 +237,7 @@ static void fields_find(struct events_adding *a, const struct file_event *fe,
 	field_find(f, "common_flags", &ret->flags);
 	while (kind < SCHED_KINDS && strcmp(layouts[kind].name, fe->name))
 		kind++;
-	/* the event does not record every hit, or not its time */
+	/* the event lacks some hits, or their times */
 	if (kind == SCHED_KINDS || !(fe->attr.sample_type & PERF_SAMPLE_TIME) || fe->attr.freq ||
 	    fe->attr.sample_period > 1)
 		return;

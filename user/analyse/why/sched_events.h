@@ -67,8 +67,9 @@ struct sched_event {
 	uint32_t arg;
 	/*
 	 * Priorities of tid and other. 0 to 99: real-time; 100 to 139: nice; -1: deadline.
-	 * SCHED_LOCK: us spun; other's tid in the recorder's namespace. SCHED_RQ_COMPLETE: sectors;
-	 * 0: a request that needed a flush ends, after the flush itself
+	 * SCHED_LOCK: prio is the time spun, us; other_prio is the tid of other in the recorder's
+	 * namespace. SCHED_RQ_COMPLETE: prio is the number of sectors; 0: a request that needed a
+	 * flush ends, after the flush itself
 	 */
 	int32_t prio, other_prio;
 	uint32_t sample; /* index among the samples of its file */
@@ -120,9 +121,9 @@ struct sched_events {
 };
 
 /*
- * Add a recording. @since, ns: it is complete from here on; 0: unknown, so its first switch counts.
- * On an idle machine that may come much later. 0; -EINVAL, -ENOMEM or errno of the read, message in
- * @err.
+ * Add a recording. @since, ns: the recording is complete from here on; 0: unknown, so its first
+ * switch counts. On an idle machine, the first switch may come much later. 0; -EINVAL, -ENOMEM or
+ * errno of the read, message in @err.
  */
 int sched_events__add_file(struct sched_events *e, const char *path, uint64_t since,
 			   struct err *err);

@@ -308,8 +308,8 @@ static int feed_irq(struct sched_timeline *t, const struct sched_event *e)
 }
 
 /*
- * An event for a long interrupt, or for many short ones: these are taken to have run just before
- * it.
+ * Add a long interrupt, or many short ones, from one event. The short ones are taken to have run
+ * just before the event.
  */
 static int feed_interrupt(struct sched_timeline *t, const struct sched_event *e)
 {
@@ -447,8 +447,8 @@ static int begin_off_cpu_time(struct sched_timeline *t, struct task_line *l, uin
 
 /*
  * Give the stack of a wait to the switch-out that began the wait. The sample is written before the
- * task runs again, so the last switch-out before the sample is meant. If its time does not fit, the
- * record of the right one was lost.
+ * task runs again, so the last switch-out before the sample is meant. If the time of that
+ * switch-out does not fit, the record of the right one was lost.
  */
 static int feed_off_cpu_time(struct sched_timeline *t, uint32_t i)
 {

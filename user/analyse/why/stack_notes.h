@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Notes on the stacks of selected events. Their files are read a second time, and only those stacks
- * are resolved, by the maps of their time. Life: { 0 }, want, read, look, free.
+ * Notes on the stacks of selected events. The files of these events are read a second time. Only
+ * the selected stacks are resolved, with the maps of that time. Life: { 0 }, want, read, look,
+ * free.
  */
 #ifndef FRBPF_ANALYSE_WHY_STACK_NOTES_H
 #define FRBPF_ANALYSE_WHY_STACK_NOTES_H
@@ -15,7 +16,7 @@ struct stack_note {
 		kind_in_lock;	   /* the same, if an event says that it waits for a kernel lock */
 	enum wake_context context; /* for a waking */
 	const char *function;	   /* the innermost function of the program itself; NULL: unknown */
-	const char *call; /* the system call, or the kernel function of an exception; NULL */
+	const char *call; /* the system call, or the kernel function of an exception; NULL: none */
 	const char *leaf; /* the innermost function, or the function of a timer; NULL: unknown */
 	bool limits_io;	  /* for a waking: a cgroup's I/O limit made the requests wait */
 	bool spins;	  /* for a sample: it spins for a mutex or rwsem whose owner runs */

@@ -110,8 +110,8 @@ static const char *const inode_takers[] = { "inode_lock",
 					    NULL };
 
 /*
- * The first matching row counts. A name in the stack must begin with one of @any, and, if @with is
- * not empty, one with one of @with.
+ * The first matching row counts. A name in the stack must begin with a text of @any. If @with is
+ * not empty, a name must also begin with a text of @with.
  */
 struct wait_row {
 	enum wait_kind kind;

@@ -85,24 +85,24 @@ enum lock_kind {
 };
 
 /*
- * @names: kernel functions, the innermost first; NULL: a function without a name. @in_lock: an
- * event says that it waits for a lock of the kernel. @in_lock counts only if the stack lacks the
- * functions of the scheduler: the kernel leaves these, and those of locks, out of the stacks of
- * offcpu-time.
+ * What a task waits for, by its stack. @names: kernel functions, the innermost first; NULL: a
+ * function without a name. @in_lock: an event says that the task waits for a lock of the kernel.
+ * @in_lock counts only if the stack lacks the functions of the scheduler. The kernel leaves these,
+ * and those of locks, out of the stacks of offcpu-time.
  */
 enum wait_kind wait_kind__of(const char *const *names, size_t n, bool in_lock);
 /* Correct @k by the lock that an event names: locks of inodes and of address spaces are rwsems. */
 enum wait_kind wait_kind__with_lock(enum wait_kind k, enum lock_kind lock);
 /*
- * @in_irq: the flags of the event say that an interrupt or softirq ran. @softirqd: the task is
- * ksoftirqd.
+ * On whose behalf a wake-up is made, by the stack of the waker. @in_irq: the flags of the event say
+ * that an interrupt or softirq ran. @softirqd: the task is ksoftirqd.
  */
 enum wake_context wake_context__of(const char *const *names, size_t n, bool in_irq, bool softirqd);
 
 /* Did a cgroup's I/O limit (io.max, io.cost) hold the requests that may pass now? */
 bool wait_kind__limits_io(const char *const *names, size_t n);
 
-/* Does it spin for a lock whose owner runs? */
+/* Does the stack show that the task spins for a lock while the owner runs? */
 bool wait_kind__spins(const char *const *names, size_t n);
 
 /* Text for people: "a futex"; "" for WAIT_UNKNOWN. Word for programs: "futex". */

@@ -11,7 +11,7 @@
 #define LOOKS_MAX    (100u << 20) /* events looked at in one round */
 #define SIGNALS_BACK 20000	  /* events searched backwards for the sender of a signal */
 #define SIGNAL_AFTER 1000	  /* events after a wake-up that are searched for its signal */
-#define SIGNAL_NS    100000	  /* ns, likewise */
+#define SIGNAL_NS    100000	  /* ns after a wake-up that are searched, at most */
 
 int why__new(struct why **ret)
 {
@@ -200,9 +200,9 @@ static uint32_t stop_sender(struct why *w, uint32_t tid, const struct task_span 
 		if (e->kind != SCHED_SIGNAL || e->arg < SIGCONT || e->arg > SIGTTOU ||
 		    !tasks_share_process(w, tid, e->other))
 			continue;
-		if (e->arg == SIGCONT) /* the signals from here to SIGTTOU stop it */
+		if (e->arg == SIGCONT) /* the signals above it, up to SIGTTOU, stop a task */
 			return 0;
-		if (!e->prio) /* the result: it was not ignored, and did not wait already */
+		if (!e->prio) /* result 0: the signal was neither ignored nor already pending */
 			return e->tid;
 	}
 	return 0;
@@ -264,8 +264,8 @@ static struct why_key wait_key(const struct why *w, struct why_node *parent, uin
 }
 
 /*
- * The owner of what @key waits for at the end of the interval, as the question knows it. No event
- * tells it. 0: unknown, or @key does not wait then.
+ * The owner of what @key waits for at the end of the interval. Only the question can tell it, no
+ * event does. 0: unknown, or @key does not wait then.
  */
 static uint32_t owner_at_end(const struct why *w, const struct why_key *key, uint64_t to)
 {
@@ -277,7 +277,10 @@ static uint32_t owner_at_end(const struct why *w, const struct why_key *key, uin
 	return t ? t->tid : w->q.owner;
 }
 
-/* The sender of the signal stopped the task. What others did until it continued is no cause. */
+/*
+ * Explain a stop: the sender of the signal stopped the task. What others did until the task
+ * continued is no cause.
+ */
 static int explain_stop(struct why *w, const struct why_key *key, uint64_t from, uint64_t to)
 {
 	struct why_node *n = why_tree__add(w->tree, key, from, to - from);

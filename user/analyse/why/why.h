@@ -43,7 +43,7 @@ enum why_missing {
 	MISSING_HIDDEN,	  /* an expected event was not recorded */
 	MISSING_WAKING,	  /* sched:sched_waking is not recorded */
 	MISSING_STACK,	  /* the waking has no stack */
-	MISSING_NOT_OVER, /* it has not ended yet */
+	MISSING_NOT_OVER, /* the wait has not ended yet */
 	MISSING_IDLE,	  /* runnable, although its CPU was idle */
 	MISSING_QUOTA,	  /* did a quota or other tasks keep it off its CPU? */
 	MISSING_CPU,	  /* which task ran on the CPU */
@@ -52,7 +52,7 @@ enum why_missing {
 	MISSING_OWNER,	  /* which task owned the lock that it spun for */
 	MISSING_HELD,	  /* what kept its request from the device */
 	MISSING_SENDER,	  /* which task of this machine sent the data */
-	MISSING_DIRTY,	  /* who made the pages dirty that were too many */
+	MISSING_DIRTY,	  /* who made too many pages dirty */
 	MISSING_SIGNAL,	  /* who stopped it */
 	MISSING_DEPTH,	  /* more than WHY_DEPTH wakers, or a cycle */
 	MISSING_FLUSH,	  /* several flushes were in flight */
@@ -116,7 +116,7 @@ struct why_node {
 	uint32_t times;
 	/* WHY_QUEUED: another CPU seemed idle, and nothing says that tid may not run there */
 	uint64_t idle_ns;
-	uint64_t barred_ns;	       /* the same of a CPU where tid may not run */
+	uint64_t barred_ns;	       /* the same for a CPU where tid may not run */
 	uint32_t idle_cpu, barred_cpu; /* these two CPUs, or WHY_SEVERAL_CPUS in turn */
 	uint32_t softirq; /* WHY_QUEUED behind ksoftirqd: 1 + what that ran longest; 0: unknown */
 	int32_t own_prio; /* WHY_QUEUED: priority of tid then, or a WHY_PRIO_ value */
@@ -125,7 +125,7 @@ struct why_node {
 	/* WHY_WAITED for a device: the last request that ended it; device_ns 0: not known */
 	uint32_t dev;
 	uint64_t sector, queued_ns, device_ns;
-	bool several_devices;	       /* those of earlier requests differ from dev */
+	bool several_devices;	       /* earlier requests had other devices than dev */
 	struct why_node *child, *next; /* after why__ask() the largest comes first */
 	void *entry;
 };
@@ -170,24 +170,27 @@ struct why_disk {
 struct why_question {
 	uint32_t tid; /* in the recorder's pid namespace */
 	/*
-	 * ns; 0, 0: all that was recorded. from UINT64_MAX: from the start of the task's last wait
-	 * before to
+	 * ns; 0, 0: all that was recorded. `from` UINT64_MAX: from the start of the task's last
+	 * wait before `to`
 	 */
 	uint64_t from, to;
 	uint32_t owner;	      /* as tid: the owner of what tid waits for at the end; 0: unknown */
 	enum why_quota quota; /* of tid's process, as known from sources other than events */
 	uint64_t cpus[WHY_CPUS / 64]; /* bit set: tid may run there; no bit: unknown */
 	bool idle_policy;	      /* tid has SCHED_IDLE, which no event tells */
-	char call[256];	     /* the system call that it is about: "open(...) = 3"; "": none */
+	char call[256];	     /* the system call of the question: "open(...) = 3"; "": none */
 	char peer[WHY_PEER]; /* its other end: "10.0.0.1:80"; "": none, or unknown */
-	uint64_t call_from;  /* ns; when that call began; it ended at to */
+	uint64_t call_from;  /* ns; when that call began; it ended at `to` */
 	/* tid's name at the end, if it is newer than its last event; "": unknown */
 	char comm[SCHED_COMM];
 	struct why_cgroup limits[WHY_LIMITS]; /* of tid's process */
 	char command[256], cgroup[WHY_PATH];  /* likewise; not always printable; "": unknown */
 	uint32_t culprit;		      /* process of the stored verdict's culprit; 0: none */
 	char culprit_command[256], culprit_cgroup[WHY_PATH]; /* of that process; likewise */
-	/* the least cpu.weight of its cgroups, of version 1 the least cpu.shares; 0: unknown */
+	/*
+	 * the least cpu.weight of the cgroups of tid's process; in version 1 the least cpu.shares;
+	 * 0: unknown
+	 */
 	uint32_t weight;
 	bool weight_is_shares;
 	/*
@@ -225,7 +228,7 @@ bool why__lacks_kernel_names(const struct why *w);
 const char *why__call(const struct why *w);
 /* The other end of the connection that wait @n was for; not always printable. NULL: unknown */
 const char *why__peer_of(const struct why *w, const struct why_node *n);
-/* Is it an address of the loopback device? This machine may have others. */
+/* Is @peer an address of the loopback device? This machine may have other addresses, too. */
 bool why__peer_is_local(const char *peer);
 /* The disk with this number; NULL: its name is unknown */
 const struct why_disk *why__disk(const struct why *w, uint32_t dev);

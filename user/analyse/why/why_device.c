@@ -2,9 +2,9 @@
 /*
  * Explains a wait that a completed request ended: which request, and for whom the device worked
  * meanwhile. A device may work on several requests at once, so requests issued after this one did
- * not delay it. Requests issued before it did: from one completion to the next, the device is taken
- * to work for the sender of the request that completes next. For the time before the request was
- * sent, the tree shows who delayed it.
+ * not delay it. Requests issued before this one did delay it. From one completion to the next, the
+ * device is taken to work for the sender of the request that completes next. For the time before
+ * the request was sent, the tree shows who delayed it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -47,8 +47,8 @@ struct device_past {
 
 /*
  * The completion that woke the task: the last one before @wake on that CPU, in the same interrupt.
- * A request that needs a flush completes right after it, with a completion of its own. The device
- * worked on the flush, so that counts.
+ * A request that needs a flush completes right after the flush, with a completion of its own. The
+ * device worked on the flush, so the completion of the flush counts.
  */
 static uint32_t request_end(struct why *w, uint32_t wake)
 {
@@ -140,7 +140,10 @@ static int explain_held(struct device_past *d, uint64_t from, uint64_t to)
 	return why__add_unknown(w, d->n, d->tid, MISSING_HELD, from, to);
 }
 
-/* Explain the time until @to, when the request that the device completed next was sent. */
+/*
+ * Explain time in which the device is not known to have worked on a request. At first, our own
+ * request may not have been sent yet.
+ */
 static int explain_before(struct device_past *d, uint64_t from, uint64_t to)
 {
 	uint64_t sent = d->own.inserted > from ? d->own.inserted : from;
@@ -148,7 +151,7 @@ static int explain_before(struct device_past *d, uint64_t from, uint64_t to)
 	sent = sent < to ? sent : to;
 	if (sent > from && explain_held(d, from, sent))
 		return -ENOMEM;
-	/* then our own request was in the queue, or with the device */
+	/* from `sent` on, our own request was in the queue, or with the device */
 	return why__add_unknown(d->w, d->n, d->tid, MISSING_HELD, sent, to);
 }
 
@@ -164,7 +167,7 @@ static int explain_served(struct device_past *d, const struct device_request *r,
 							      request_sent(r)) };
 	uint64_t begin = d->before, sent = request_sent(r);
 
-	/* the interval ends before its own request was issued */
+	/* the interval ends before our own request was issued */
 	if (r->issued > time && r->issued == d->own.issued)
 		return explain_before(d, begin, time);
 	/* if a search was cut off, it may have been the search for whom the sender works */
@@ -180,7 +183,7 @@ static int explain_served(struct device_past *d, const struct device_request *r,
 
 static void request_insert(struct device_request *r, const struct sched_event *e)
 {
-	if (!r->requeued) { /* otherwise a worker of the kernel inserts it again */
+	if (!r->requeued) { /* if it was requeued, a worker of the kernel inserts it again */
 		r->inserted = e->time;
 		r->inserted_by = e->tid;
 	}

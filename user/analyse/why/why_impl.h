@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Shared by the parts of why. why.c answers the question, and why_tree.c keeps the tree. The others
- * explain: why_running.c time on a CPU, why_irq.c interrupts, why_runnable.c waits for a CPU and
- * CPU quotas, why_device.c waits for a device, why_behalf.c for whom threads of the kernel work.
+ * explain: why_running.c, time on a CPU; why_irq.c, interrupts; why_runnable.c, waits for a CPU and
+ * CPU quotas; why_device.c, waits for a device; why_behalf.c, for whom threads of the kernel work.
  */
 #ifndef FRBPF_ANALYSE_WHY_WHY_IMPL_H
 #define FRBPF_ANALYSE_WHY_WHY_IMPL_H

@@ -61,7 +61,7 @@ static bool find_dump(const json_t *session, const char *base, char path[static 
 	return recording_is_there(path);
 }
 
-/* ns: from when on the rings of all CPUs were complete, within the window; 0: unknown */
+/* The time, ns, from which the rings of all CPUs were complete, within the window; 0: unknown. */
 static uint64_t complete_since(const json_t *session)
 {
 	const json_t *window = json_object_get(session, "window");
@@ -91,7 +91,9 @@ static int add_dumps(struct why *w, const json_t *manifest, const char *base, st
 	return code;
 }
 
-/* The quota of the subject's cgroups, as the recorder read it. @kernel: its release. */
+/*
+ * The quota of the subject's cgroups, as the recorder read it. @kernel: the release of the kernel.
+ */
 static enum why_quota quota_of(const json_t *trigger, const char *kernel)
 {
 	const json_t *levels = json_object_get(json_object_get(trigger, "state"), "cpu"), *v;
@@ -108,7 +110,7 @@ static enum why_quota quota_of(const json_t *trigger, const char *kernel)
 	return major > 6 || (major == 6 && minor >= 18) ? WHY_QUOTA_SHOWN : WHY_QUOTA_HIDDEN;
 }
 
-/* The owner of what the subject still waited for; for a process, its first thread. */
+/* The owner of what the subject still waited for. If the owner is a process: its first thread. */
 static uint32_t owner_of(const json_t *trigger)
 {
 	const json_t *o = json_object_get(json_object_get(trigger, "state"), "waits_for");

@@ -108,7 +108,7 @@ static int add_next_cpu(struct buf *b, const struct next_context *c)
 	return buf__printf(b, "%u", c->v->end->key.number);
 }
 
-/* As perf script prints it */
+/* Append the device as perf script prints it. */
 static int add_next_device(struct buf *b, const struct next_context *c)
 {
 	const struct why_node *n = c->v->end;

@@ -9,7 +9,7 @@
 #include "common/printable.h"
 #include "symbols/demangle.h"
 
-/* A wait for less is called short. */
+/* ns; a shorter wait is called short */
 #define SHORT_NS 1000000
 
 const char *why_phrase__name(const struct why *w, uint32_t tid, char buf[static VERDICT_NAME])
@@ -258,7 +258,7 @@ static int add_spun(struct buf *b, const struct why *w, const struct why_key *k)
 	if (err || !k->who)
 		return err ?: buf__add_str(b, ": ") ?: why_missing__add(b, w, MISSING_OWNER);
 	why_phrase__name(w, k->who, name);
-	if (!k->soft) /* as recorded */
+	if (!k->soft) /* an event names the owner */
 		return buf__printf(b, " while %s held it", name);
 	return why_phrase__owner_is_doubtful(k)
 		       ? buf__printf(b, ": perhaps %s held it, no other task ran all that time",

@@ -13,7 +13,7 @@ int why_phrase__add_function(struct buf *b, const struct why_function *f);
 int why_phrase__add_left(struct buf *b, const struct why_node *n);
 /*
  * For a WHY_SPUN: may its inferred owner be wrong? A task spins for a mutex or semaphore only while
- * the task that owns it runs. A spinlock may be an interrupt's, on an idle CPU.
+ * the task that owns it runs. A spinlock may be owned by an interrupt on an idle CPU.
  */
 bool why_phrase__owner_is_doubtful(const struct why_key *k);
 /*

@@ -70,8 +70,8 @@ static enum quota_refill refill_of(struct why *w, uint32_t event)
 
 /*
  * A task may have been throttled at the start of @s. Find the first and the last time within @s
- * that the kernel refilled the quota of any cgroup: between them, the task got quota again. Both
- * are set for REFILL_SEEN only.
+ * that the kernel refilled the quota of any cgroup. Between these times, the task got quota again.
+ * Both are set for REFILL_SEEN only.
  */
 static enum quota_refill why_quota__refill(struct why *w, const struct task_span *s,
 					   uint64_t *ret_first, uint64_t *ret_last)
@@ -151,8 +151,8 @@ static void note_idle(uint64_t *to_ns, uint32_t *to_cpu, uint64_t ns, uint32_t c
 }
 
 /*
- * Find the CPU that idled longest among those on which @tid may run, and the one among all others.
- * Add the idle time of both to @n. CPU @but does not count.
+ * Find the CPU that idled longest among those on which @tid may run, and the one that idled longest
+ * among all others. Add the idle time of both to @n. CPU @but does not count.
  */
 static void idle_elsewhere(struct why *w, struct why_node *n, uint32_t tid, uint32_t but,
 			   uint64_t from, uint64_t to)
@@ -267,7 +267,7 @@ static uint32_t first_queue(const struct why *w, uint32_t tid, const struct task
 	return s->cpu;
 }
 
-/* The task moves from queue @q to that of @cpu at @time. */
+/* Note that the task moves from queue @q to that of @cpu at @time. */
 static void queue_move(const struct why *w, struct queue_place *q, uint32_t cpu, uint64_t time)
 {
 	if (q->cpu != cpu && sched_timeline__is_off(&w->timeline, q->cpu, time))
@@ -399,8 +399,8 @@ static int explain_refilled(struct why *w, struct why_node *parent, uint32_t tid
 /*
  * The task was kept off a CPU that idled. If no quota was refilled meanwhile, it was not a quota.
  * It was one if the task has a quota, and did not wait beside an idle CPU after the last refill. If
- * it is unknown whether the task has a quota, that may be a coincidence. That its cgroup has used
- * up a quota at some time is no proof: a virtual CPU may also wake up late.
+ * it is unknown whether the task has a quota, the refill may be a coincidence. That its cgroup has
+ * used up a quota at some time is no proof: a virtual CPU may also wake up late.
  */
 static int explain_kept_off(struct why *w, struct why_node *parent, uint32_t tid,
 			    const struct task_span *s, uint64_t from, uint64_t to)
@@ -422,7 +422,7 @@ static int explain_kept_off(struct why *w, struct why_node *parent, uint32_t tid
 	return explain_queued(w, parent, tid, s, from, to);
 }
 
-/* The stack at the start of the wait shows that its quota was, or may have been, used up. */
+/* The stack at the start of the wait shows that the task's quota was, or may have been, used up. */
 static int explain_quota(struct why *w, struct why_node *parent, uint32_t tid,
 			 const struct task_span *s, enum quota_sign sign, uint64_t from,
 			 uint64_t to)
@@ -460,7 +460,7 @@ static int explain_runnable(struct why *w, struct why_node *parent, uint32_t tid
 }
 
 /*
- * No event tells when @s ended. Returns the time until which it certainly lasted: the task was seen
+ * No event tells when @s ended. Returns the time until which @s certainly lasted. The task was seen
  * on a CPU later, and got there only after the previous task had left.
  */
 static uint64_t runnable_until(const struct why *w, uint32_t tid, const struct task_span *s)

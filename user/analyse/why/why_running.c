@@ -83,7 +83,7 @@ static size_t spinning_samples(struct why *w, const struct task_line *l, uint64_
 	return n;
 }
 
-/* The task that ran longest on @c, *ret_tid; returns its time, ns. */
+/* Find the task that ran longest on @c. Returns its time, ns. */
 static uint64_t longest_on(struct why *w, const struct cpu_line *c, uint64_t from, uint64_t to,
 			   uint32_t *ret_tid)
 {

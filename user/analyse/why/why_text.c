@@ -33,14 +33,14 @@ static size_t wrapped_lines(size_t len, size_t columns)
 	return columns && len > columns ? (len + columns - 1) / columns : 1;
 }
 
-/* A point in time as perf script prints it */
+/* Add when @n began, as perf script prints a time. */
 static int add_first_time(struct tree_text *t, const struct why_node *n)
 {
 	return buf__printf(t->b, "%6llu.%06llu  ", (unsigned long long)(n->first / 1000000000),
 			   (unsigned long long)(n->first / 1000 % 1000000));
 }
 
-/* All functions that are kept, with their shares */
+/* Add all functions that are kept, with their shares. */
 static int add_tree_functions(struct tree_text *t, const struct why_node *n)
 {
 	int err = buf__printf(t->b, "; of %u samples", n->samples);
@@ -89,7 +89,7 @@ static int add_children(struct tree_text *t, const struct why_node *n, int depth
 	return 0;
 }
 
-/* Nodes with at least @percent of the time. 0 or -ENOMEM. */
+/* Add the nodes with at least @percent of the time. 0 or -ENOMEM. */
 static int add_tree(struct tree_text *t, unsigned percent)
 {
 	const struct why_node *root = why__root(t->w);
@@ -100,8 +100,8 @@ static int add_tree(struct tree_text *t, unsigned percent)
 }
 
 /*
- * Add as many nodes as fit. If even the nodes with 100 % of the time do not fit, only the first
- * one.
+ * Add as many nodes as fit. If even the nodes with 100 % of the time do not fit, add only the first
+ * ones.
  */
 static int add_fitting(struct tree_text *t, size_t room)
 {
@@ -263,7 +263,7 @@ static json_t *functions_json(const struct why_node *n)
 	return a;
 }
 
-/* For whom a thread of the kernel works */
+/* Set for whom a thread of the kernel works. */
 static int set_behalf(json_t *o, const struct why *w, const struct why_key *k)
 {
 	return k->sender ? set_member(o, "on_behalf_of", task_json(w, k->sender)) : 0;
@@ -277,7 +277,7 @@ static json_t *request_json(const struct why *w, const struct why_node *n)
 			 n->device_ns ? json_integer(n->device_ns) : json_null());
 }
 
-/* A lock that an event names, and its owner */
+/* Set the lock that an event names, and its owner. */
 static int set_lock(json_t *o, const struct why *w, const struct why_key *k)
 {
 	return set_member(o, "lock", text_or_null(lock_kind__word(k->number)))

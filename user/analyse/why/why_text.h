@@ -15,9 +15,9 @@ struct why_screen {
 };
 
 /*
- * Append the verdict, and the tree with one line per node. @screen: the nodes with the most time,
- * each at least a percent of it, that leave the rest of the screen to a prompt; NULL: all nodes,
- * with the time when each began, and all functions. 0 or -ENOMEM.
+ * Append the verdict, and the tree with one line per node. @screen: only nodes with a large enough
+ * share of the time. It is the smallest share, from 1 % on, at which the tree leaves room for a
+ * prompt. NULL: all nodes, with the time when each began, and all functions. 0 or -ENOMEM.
  */
 int why_text__answer(struct buf *b, const struct why *w, const struct why_verdict *v,
 		     why_duration_fn duration, const struct why_screen *screen);

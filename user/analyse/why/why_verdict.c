@@ -288,7 +288,7 @@ static int add_queue_idle(struct buf *b, const struct why_node *n)
 		       : 0;
 }
 
-/* A task took most of the time. */
+/* End the verdict behind the task that took most of the time. 0 or -ENOMEM. */
 static int end_behind_task(struct why_verdict *v, const struct why *w, const struct queue_sum *q,
 			   uint64_t ns, why_duration_fn duration)
 {
@@ -455,8 +455,8 @@ static int follow_longest(struct why_verdict *v, const struct why *w, const stru
 #define STOLEN_SHARE 20
 
 /*
- * Tell what a hypervisor took, if it is at least 1/STOLEN_SHARE of the CPU time or of the interval:
- * all of it may be missing on the CPU of a single task.
+ * Tell what a hypervisor took, if it is at least 1/STOLEN_SHARE of the CPU time or of the interval.
+ * All of it may have been taken from the CPU of a single task.
  */
 static int add_stolen(struct buf *b, const struct why_question *q, uint64_t of_ns,
 		      why_duration_fn duration)

@@ -16,7 +16,7 @@ enum why_cause {
 	CAUSE_COMPUTED,	 /* the culprit ran */
 	CAUSE_INTERRUPT, /* interrupts or softirqs had the culprit's CPU */
 	CAUSE_CPU,	 /* the culprit had the CPU that another task waited for */
-	CAUSE_CPU_MANY,	 /* several had; the culprit is the first of them */
+	CAUSE_CPU_MANY,	 /* several tasks had it; the culprit is the first of them */
 	CAUSE_QUOTA,	 /* the culprit's cgroup had used up its CPU quota */
 	CAUSE_OWN_TIMER, /* the culprit slept */
 	CAUSE_TIMEOUT,	 /* the culprit waited until its timeout */
@@ -26,7 +26,7 @@ enum why_cause {
 	CAUSE_COMPACT,	 /* the culprit compacted memory */
 	CAUSE_NETWORK,	 /* the task waited for the network */
 	CAUSE_STOPPED,	 /* the culprit sent the signal that stopped the task */
-	CAUSE_TASK,	 /* the culprit woke it; what it did before is unknown */
+	CAUSE_TASK,	 /* the culprit woke the task; what it did before is unknown */
 	CAUSE_KINDS,
 };
 
@@ -42,7 +42,9 @@ struct why_verdict {
 	char culprit_comm[SCHED_COMM];
 	/* printable; "": unknown */
 	char process[SCHED_COMM], command[256], cgroup[WHY_PATH];
-	/* what took the time, "loop0 (7:0)", "softirq net_rx"; "": nothing of that; owned */
+	/*
+	 * what took the time, "loop0 (7:0)", "softirq net_rx"; "": no device, IRQ or softirq; owned
+	 */
 	struct buf resource;
 	uint64_t ns, of_ns, unknown_ns;
 	uint64_t stolen_ns, cpu_ns; /* as in the question */
@@ -55,10 +57,10 @@ int why_verdict__make(struct why_verdict *v, const struct why *w, why_duration_f
 void why_verdict__free(struct why_verdict *v);
 
 const char *why_cause__word(enum why_cause c);
-/* Append the reason, and what would have recorded it. 0 or -ENOMEM. */
+/* Append why events are missing, and what would have recorded them. 0 or -ENOMEM. */
 int why_missing__add(struct buf *b, const struct why *w, enum why_missing m);
 /*
- * Append only what would have recorded it: "record -e sched:sched_waking -g of all tasks (-a)". 0
+ * Append only what would have recorded them: "record -e sched:sched_waking -g of all tasks (-a)". 0
  * or -ENOMEM.
  */
 int why_missing__add_record(struct buf *b, const struct why *w, enum why_missing m);
