@@ -38,7 +38,7 @@ static const struct command *const commands[] = {
 };
 /* clang-format on */
 
-#define USAGE_WIDTH 28 /* columns; the summary of a longer one has a line of its own */
+#define USAGE_WIDTH 28 /* columns; after a longer usage, the summary has a line of its own */
 
 static void print_command_summary(const struct command *c)
 {

@@ -62,7 +62,7 @@ static bool machine_hides(const struct maker *k, const struct metric *m)
 			 c->quiet_before, c->n_before);
 	else if (slowed_ratio(c, m, c->faster) <= 1 + c->tolerance)
 		return false;
-	else if (*c->machine) /* no wonder that it was slower */
+	else if (*c->machine) /* another machine: no wonder that it was slower */
 		snprintf(c->why, sizeof(c->why), "%.255s", c->machine);
 	else
 		snprintf(c->why, sizeof(c->why),

@@ -41,14 +41,15 @@ struct comparison {
 	struct use_shares use_before, use_now;
 	/* this machine is at least this many times slower, or faster; 1: nothing is certain */
 	double slower, faster;
-	const char *slowest; /* where, if slower is above 1 */
+	const char *slowest; /* the work that slowed down most, if slower is above 1 */
 	/* how many times slower the machine alone may make a program; 1: not slower */
 	double felt;
 	/*
-	 * share of the baseline's wall time in which it ran: only that can become slower; at most 1
+	 * share of the baseline's wall time in which the command ran: only that time can grow; at
+	 * most 1
 	 */
 	double busy;
-	const char *felt_in;	  /* where, if felt is above 1 */
+	const char *felt_in;	  /* the work that shows this, if felt is above 1 */
 	char machine[256];	  /* how the machine differs; "" */
 	char why[256];		  /* the reason for a verdict other than `pass` */
 	struct compared *metrics; /* owned */

@@ -140,7 +140,10 @@ int baseline__format(const struct series *s, struct buf *b)
 
 /* ---- from JSON ---- */
 
-/* @object was found in the file; NULL: nothing. Errors are reported for "where.name". */
+/*
+ * A place in the file. @object: what was found there; NULL: nothing. Errors call a member of it
+ * "where.name".
+ */
 struct place {
 	const json_t *object;
 	char where[64];

@@ -14,7 +14,7 @@
 
 /* Append the text of a baseline file to @b. 0 or -ENOMEM. */
 int baseline__format(const struct series *s, struct buf *b);
-/* Parse such a text. -EINVAL, message without the file name in @err; or -ENOMEM. */
+/* Parse the text of a baseline file. -EINVAL, message without the file name in @err; or -ENOMEM. */
 int baseline__parse(const char *text, size_t len, struct err *err, struct series *ret);
 
 /* Read @path. Negative errno, message in @err; *ret is untouched then. */

@@ -294,7 +294,7 @@ static void bench__run_once(struct bench *b, bool other, bool capture)
 	prober__run(b->prober, &probe);
 	if (!code && dir >= 0)
 		code = run_summary__read(dir, &err, &s);
-	if (code || dir < 0) { /* otherwise the run has said why */
+	if (code || dir < 0) { /* without an error here, the run has said why */
 		if (code)
 			log_error("run %zu: %s", b->n_runs, err.msg);
 		b->ended = status ?: RUN_EXIT_NOT_RECORDED;
@@ -355,7 +355,7 @@ static bool bench__save(const struct bench *b)
 	return true;
 }
 
-/* One more run, whose rules fire at values that are rare in the baseline. */
+/* Make one more run, in which rules fire at values that are rare in the baseline. */
 static void bench__capture(struct bench *b)
 {
 	const struct run_rules *rules = &b->rules;
@@ -416,7 +416,7 @@ static void bench__run_all(struct bench *b)
 		bench__conclude(b);
 	else if (b->result.incidents && !b->result.recorded)
 		log_warn("run once: nothing is measured, compared or saved");
-	else if (is_compared(b->opts) && !b->broken) /* otherwise an error was logged */
+	else if (is_compared(b->opts) && !b->broken) /* if it is broken, an error was logged */
 		log_warn("the command failed: nothing is compared%s",
 			 b->opts->save_baseline ? ", no baseline is written" : "");
 }
@@ -512,7 +512,10 @@ size_t schedule__wanted(const struct bench_opts *opts, const struct series *befo
 	return n >= SERIES_LEAST ? n : SERIES_LEAST;
 }
 
-/* The order is this, other, other, this, and again, so that drift affects both alike. */
+/*
+ * The order is: our command, the other one twice, our command, and so on. So drift affects both
+ * alike.
+ */
 bool schedule__is_other(const struct bench_opts *opts, const struct series *before,
 			const struct series *now)
 {

@@ -171,7 +171,7 @@ int bench_report__markdown(const struct bench_result *r, struct buf *b)
 
 /* ---- JUnit ---- */
 
-/* A text with parts from outside, escaped as XML */
+/* Append the name, `when` and `if` of the rule as XML. */
 static int bench_rule__add_xml(const struct bench_rule *r, struct buf *b)
 {
 	struct buf text = { 0 };

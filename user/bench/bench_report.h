@@ -55,16 +55,16 @@ int bench_compare__markdown(const struct bench_result *r, struct buf *b);
 int bench_compare__junit(const struct bench_result *r, struct buf *b);
 int bench_compare__github(const struct bench_result *r, struct buf *b);
 json_t *bench_compare__json(const struct bench_result *r); /* NULL: out of memory */
-/* the measurements of its runs; NULL: an empty list */
+/* The measurements of the runs of @s; NULL: an empty list. */
 json_t *bench_series__json(const struct series *s);
 /* Number of test cases of the comparison with this verdict. */
 size_t bench_compare__cases(const struct bench_result *r, enum verdict verdict);
 
 /* Append the shell command that opens an incident. 0 or -ENOMEM. */
 int bench_report__open_command(const json_t *incident, struct buf *b);
-/* Append it as a line of XML text. 0 or -ENOMEM. */
+/* Append that command as a line of XML text. 0 or -ENOMEM. */
 int bench_report__add_xml_command(const json_t *incident, struct buf *b);
-/* The rule that fired it; "": none, it is the last window. */
+/* The rule that fired the incident; "": none, it is the last window. */
 const char *bench_report__incident_rule(const json_t *incident);
 
 /* Write all reports into the directory @fd. Negative errno, message in @err. */

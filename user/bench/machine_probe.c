@@ -17,8 +17,8 @@ struct prober {
 };
 
 /*
- * Neighbours in the chain are far apart, and every element is visited before the first one again: a
- * generator of full period.
+ * Make a chain in which neighbours are far apart. Every element is visited before the first one
+ * again, since the generator has a full period.
  */
 static uint32_t *make_chain(void)
 {

@@ -65,9 +65,9 @@ const struct metric run_metrics[N_RUN_METRICS] = {
 const struct machine_metric machine_metrics[N_MACHINE_METRICS] = {
 	{ { "a fixed calculation", calculation_of, .is_time = true }, 1 },
 	/*
-	 * This work is outside the near caches, whoever uses them. A program that loses a cache
-	 * shared with neighbours is slowed down more: by up to this power, measured with 83 series
-	 * of scripts/bench/verdicts.
+	 * This work always misses the near caches. A program that loses a shared cache to its
+	 * neighbours is slowed down more, by up to this power. That was measured with 83 series of
+	 * scripts/bench/verdicts.
 	 */
 	{ { "reading memory", run_memory, .is_time = true }, 5 },
 	{ { "touching pages", pages_of, .is_time = true }, 1 },
@@ -168,7 +168,7 @@ static enum change ratio_change(const struct ratio *r, double tolerance)
 	return r->high < 1 / (1 + tolerance) ? CHANGE_SHRANK : CHANGE_NONE;
 }
 
-/* -ENOMEM; with too few values the change is unknown. */
+/* 0 or -ENOMEM. With too few values, the change is CHANGE_UNKNOWN. */
 static int take_ratio(const struct sides *s, const double *before, size_t n_before,
 		      const double *now, size_t n_now, struct compared *ret)
 {

@@ -60,9 +60,12 @@ struct machine_metric {
 extern const struct metric run_metrics[N_RUN_METRICS];
 extern const struct machine_metric machine_metrics[N_MACHINE_METRICS];
 
-/* Number of undisturbed runs of @of, one of the two; with pairs, of pairs. */
+/*
+ * Number of undisturbed runs of @of, which is one of the two series. If the series are paired:
+ * number of undisturbed pairs.
+ */
 size_t sides__quiet_runs(const struct sides *s, const struct series *of, enum series_metric metric);
-/* Are there enough, so that the others can be left out? */
+/* Are there enough undisturbed runs, or pairs, to leave out the others? */
 bool sides__enough_quiet(const struct sides *s, const struct series *of, enum series_metric metric);
 
 /* Fill *ret without the verdict and the name. 0 or -ENOMEM. */

@@ -81,7 +81,7 @@ size_t ratio__rank(size_t m, size_t n, double alpha)
 
 /*
  * The distribution of W if nothing differs: each number from 1 to n is in the sum or not, equally
- * likely. Above 50 numbers by the normal distribution, like ratio__rank().
+ * likely. Above 50 numbers, the normal distribution is used, as in ratio__rank().
  */
 static size_t exact_signed_rank(size_t n, double alpha)
 {

@@ -101,8 +101,8 @@ static char **args__list(const struct args *a, char *const *command)
 /* ---- its life ---- */
 
 /*
- * Wait for the end of @pid, and forward signals to it, but not those of the terminal: it gets these
- * itself.
+ * Wait for the end of @pid, and forward signals to it, but not those of the terminal: the process
+ * gets these itself.
  */
 static int run_process__wait(pid_t pid)
 {
@@ -225,7 +225,7 @@ static uint64_t json_number(const json_t *object, const char *name)
 	return n > 0 ? n : 0;
 }
 
-/* The bucket whose durations begin with @ns. */
+/* The bucket that begins at @ns. */
 static int bucket_of(uint64_t ns)
 {
 	return ns > 1 ? 63 - __builtin_clzll(ns) : 0;

@@ -30,7 +30,7 @@ static char *read_cpu_model(void)
 	return model;
 }
 
-/* Escaped as in a file, so that a text read from a file is equal. */
+/* A copy, escaped as in a baseline file, so that it can be compared with a text from one. */
 static char *plain_text(const char *s)
 {
 	struct buf b = { 0 };

@@ -31,7 +31,10 @@ extern const struct command cmd_status, cmd_load, cmd_dump, cmd_ls, cmd_show, cm
 	cmd_start, cmd_daemon, cmd_signal, cmd_check, cmd_events, cmd_mute, cmd_arm, cmd_trigger,
 	cmd_diff, cmd_merge, cmd_run, cmd_bench, cmd_why, cmd_tune, cmd_test, cmd_doctor;
 
-/* The same under `daemon`, with the output and exit status of perf daemon. */
+/*
+ * `frbpf daemon stop`, `ping` and `signal`: the same commands, with output and exit status of perf
+ * daemon.
+ */
 int cmd_stop_as_perf(int argc, char **argv);
 int cmd_ping_as_perf(int argc, char **argv);
 int cmd_signal_as_perf(int argc, char **argv);
@@ -129,7 +132,7 @@ void cmd_make_printable(json_t *j);
 /* Print the `run` line of a session for people. A very long one is cut off after an event. */
 void cmd_print_run_line(const json_t *session);
 
-/* The verdict of `why` on an incident. */
+/* Explains an incident: makes the verdict of `frbpf why` and the list of kernel symbols. */
 extern const struct explainer_fns cmd_why_explain;
 
 /*

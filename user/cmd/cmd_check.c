@@ -151,7 +151,7 @@ static json_t *json_live_rule(const struct rule_conf *rule, const struct live_ru
 
 /*
  * Measure the rules. Messages of applications are heard, too, unless a recorder listens for them:
- * they reach one process only.
+ * each reaches one process only.
  */
 static int measure_live(struct check *c, struct live_rule *ret, uint64_t *ret_ns, struct err *err)
 {

@@ -75,7 +75,7 @@ static void add_sources(struct catalog *c)
 	for (const struct when_source_desc *s = when_sources; s->name; s++) {
 		json_t *e;
 
-		/* users write it like FRBPF_SOURCE_TRACEPOINT */
+		/* users write this source like FRBPF_SOURCE_TRACEPOINT, which is listed */
 		if (s->source == FRBPF_SOURCE_TRACEPOINT_FIELDS)
 			continue;
 		e = catalog_add(c, s->name, "when", "source", s->meaning);
@@ -88,8 +88,8 @@ static void add_sources(struct catalog *c)
 /* ---- events by name ---- */
 
 /*
- * Test whether the kernel can count it, for this process in user space only: that needs no
- * privilege.
+ * Test whether the kernel can count the event. It is opened for this process in user space only:
+ * that needs no privilege.
  */
 static void set_available(json_t *e, uint32_t type, uint64_t config)
 {
@@ -155,8 +155,8 @@ static void add_format_fields(const struct tracepoint *tp, json_t *fields)
 }
 
 /*
- * Add the arguments that conditions read in the kernel. Only for a named tracepoint: the types are
- * searched for each.
+ * Add the arguments that conditions read in the kernel. Only for a tracepoint that is named in
+ * full: each call searches the types of the kernel.
  */
 static void add_arguments(const char *name, json_t *fields)
 {

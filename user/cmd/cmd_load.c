@@ -166,7 +166,7 @@ static int read_loaded_rules(const struct load_opts *opts, struct loaded *l)
 		if (add_rules(l, opts->rules[i], list))
 			return EXIT_FAILED;
 	}
-	/* events that need it report that themselves */
+	/* events that need tracefs report that it is missing */
 	if (tracefs__open(&err, &l->tracefs))
 		l->tracefs = NULL;
 	code = plan__load(list, l->only_start, l->tracefs, &diags, &l->rs, &l->plan);

@@ -152,7 +152,7 @@ static size_t print_removed(const json_t *removed, size_t from, json_int_t time,
 		if (json_integer_value(json_object_get(line, "base_ns")) > time)
 			break;
 		if (!name ||
-		    incident_is_there(v, name)) /* its removal was interrupted before it began */
+		    incident_is_there(v, name)) /* its removal was logged, but it never began */
 			continue;
 		if (all) {
 			json_array_append(all, line);

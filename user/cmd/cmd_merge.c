@@ -47,7 +47,7 @@ static const char **list_paths(const struct recordings *r, size_t *ret_n)
 	return v;
 }
 
-/* In a process that can only read. NULL: an error was printed. */
+/* Runs in a process that can only read. NULL: an error was printed. */
 static json_t *merge_to_json(void *arg)
 {
 	const struct merge_request *req = arg;

@@ -212,7 +212,7 @@ static int find_kernel(const json_t *m, struct build_id *ret, struct err *err)
 	return code;
 }
 
-/* In a process that can only read. NULL: an error was printed. */
+/* Runs in a process that can only read. NULL: an error was printed. */
 static json_t *kernel_id_json(void *manifest)
 {
 	struct err err = { 0 };

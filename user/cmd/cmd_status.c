@@ -15,7 +15,7 @@ static uint64_t minutes_up(const json_t *v)
 	return num(v, "uptime_ns") / (60 * NSEC_PER_SEC);
 }
 
-/* The daemon's line; @verbose: and the lines that perf daemon -v adds. */
+/* Print the line of the daemon. @verbose: also the lines that perf daemon -v adds. */
 static void print_daemon_line(const json_t *s, bool verbose)
 {
 	const char *base = str(s, "base");
@@ -26,7 +26,10 @@ static void print_daemon_line(const json_t *s, bool verbose)
 		       base, base, minutes_up(s));
 }
 
-/* The same for session @v of the daemon at @base; a very long `run` line is whole in -v only. */
+/*
+ * Print the same for session @v of the daemon at @base. A very long `run` line is printed in full
+ * only with -v.
+ */
 static void print_session_line(const json_t *v, const char *base, bool verbose)
 {
 	const char *name = str(v, "name");
@@ -57,7 +60,7 @@ static void print_listing_session(const json_t *v, const char *base, char sep)
 	printf("%c%" PRIu64 "\n", sep, minutes_up(v));
 }
 
-/* Everything like perf daemon -x. */
+/* Print everything like perf daemon -x. */
 static void print_separated(const json_t *s, char sep)
 {
 	const char *base = str(s, "base");

@@ -60,8 +60,8 @@ static int parse_tuned_when(const struct tune *t, const char *threshold, struct 
 }
 
 /*
- * Get the text that makes a `when` of the source: nothing, or a threshold. Refuses sources that
- * cannot be measured. 0 or negative errno; messages go to @d.
+ * Get the text to append to the source so that it is a valid `when`: nothing, or a threshold.
+ * Refuses sources that cannot be measured. 0 or negative errno; messages go to @d.
  */
 static int check_when(const struct tune *t, struct diags *d, const char **ret_threshold)
 {
@@ -108,7 +108,7 @@ static int parse_source(struct tune *t, struct diags *d)
 	return err;
 }
 
-/* Shallow copies; the ruleset owns what they point to. */
+/* Make shallow copies of the rule; the ruleset owns what they point to. */
 static void make_tuned_rules(struct tune *t)
 {
 	for (size_t i = 0; i <= TUNE_STEPS; i++) {
@@ -177,7 +177,8 @@ static void print_histogram(const struct frbpf_rule_state *st)
 }
 
 /*
- * Is the threshold @ns out of reach? One CPU or thread cannot exceed its window, and no value did.
+ * Is the threshold @ns out of reach? The sum of one CPU or thread cannot exceed the window, and no
+ * measured value did.
  */
 static bool is_out_of_reach(const struct tune *t, uint64_t ns)
 {

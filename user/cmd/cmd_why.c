@@ -130,7 +130,9 @@ static int ask_incident(const struct location_hint *hint, const char *what, stru
 	return code;
 }
 
-/* The verdict in the manifest, from when it was recorded; NULL: none, or it says nothing. */
+/*
+ * The verdict in the manifest, made when the incident was recorded; NULL: none, or it says nothing.
+ */
 static json_t *stored_why(const json_t *manifest)
 {
 	json_t *why = json_object_get(manifest, "why");
@@ -161,9 +163,9 @@ static void print_known(const struct why_options *o, json_t *manifest, const cha
 }
 
 /*
- * Does the verdict lack what the recorder had? The functions of programs are read from their files,
- * and another machine may have others, or none; a dump may be gone. A newer version may just know
- * better.
+ * Does the verdict lack what the recorder had? The functions of programs are read from the program
+ * files. Another machine may have other files, or none, and a dump may be gone. If another version
+ * of frbpf made the verdict in the manifest, ours may just know better.
  */
 static bool lacks_names(const struct why *w, const struct why_verdict *v, const json_t *manifest)
 {

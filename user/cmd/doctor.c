@@ -147,7 +147,7 @@ static void try_rule(const struct examination *e, struct detectors *d, const cha
 	diags__free(&diags);
 }
 
-/* A function of this program, which nobody else calls. */
+/* Try a rule on a function of this program, which nobody else calls. */
 static void try_uprobe(const struct examination *e, struct detectors *d, struct buf *works)
 {
 	char exe[256], when[512];

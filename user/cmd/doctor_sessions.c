@@ -20,7 +20,10 @@
 
 #define PROGRAMS_MAX 64 /* of one tracepoint: BPF_TRACE_MAX_PROGS of the kernel */
 
-/* A failure is reported as a finding on @part. Free both, even after a failure. */
+/*
+ * Plan the ruleset @text. A failure is reported as a finding on @part. Free *rs and *ret, even
+ * after a failure.
+ */
 static int make_example(const struct examination *e, const char *part, const char *text,
 			struct ruleset **rs, struct plan **ret)
 {
@@ -244,7 +247,10 @@ static int sessions_text(const struct location_hint *hint, struct buf *b)
 	return code;
 }
 
-/* See PERF_EVENT_IOC_SET_BPF: what such a program returns decides for all perf users. */
+/*
+ * Report the BPF programs of others on the tracepoints of sessions. What a program returns decides
+ * for all perf users whether the event is recorded: see PERF_EVENT_IOC_SET_BPF.
+ */
 void doctor_sessions__neighbours(const struct examination *e)
 {
 	struct buf text = { 0 };

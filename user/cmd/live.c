@@ -157,7 +157,7 @@ int live__watch(const struct rule_conf *rules, size_t n, uint64_t ns, const char
 		detectors__set_app_path(d, app, -1);
 	code = code ?: detectors__update(d, rules, n, slots, err);
 	if (!code) {
-		signals = open_live_signals(); /* before anybody is told that these end it */
+		signals = open_live_signals(); /* before the log says that signals end the trial */
 		log_info("watching for %s; nothing is recorded, Ctrl-C ends it",
 			 units__format_duration(ns, length, sizeof(length)));
 		begin = now_ns();

@@ -13,9 +13,9 @@ struct live_rule {
 	struct frbpf_rule_state counted;
 	/*
 	 * What a lower threshold would match: each value, or for a share of time each sum. For
-	 * pending events, the values of ended ones; for absence, the events heard. Unknown for
-	 * rules without a threshold, for messages, and if there are too many rules to attach each
-	 * twice.
+	 * pending events, the values of events that have ended; for absence, the events heard.
+	 * Unknown for rules without a threshold, for messages, and if there are too many rules to
+	 * attach each twice.
 	 */
 	bool has_seen;
 	struct frbpf_rule_state seen;

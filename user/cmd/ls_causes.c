@@ -29,9 +29,9 @@ static int add_name_class(struct buf *key, const char *name)
 }
 
 /*
- * Incidents are grouped if rule, cause, culprit and chain of waits are equal. The culprit is a
- * name in a cgroup, as its ids differ each time, and the device or interrupt. The cgroup comes
- * last: it is unknown if the culprit had ended when it was looked up.
+ * Incidents are grouped if rule, cause, culprit and chain of waits are equal. A culprit counts by
+ * its name and cgroup, since its ids differ each time, and by its device or interrupt. The cgroup
+ * comes last in the key: it is unknown if the culprit had ended when it was looked up.
  */
 static int cause_key(const json_t *why, const char *rule, struct buf *key)
 {
@@ -129,8 +129,8 @@ static bool group_is_newer(const json_t *g, const json_t *than)
 }
 
 /*
- * Join groups whose culprit's cgroup is unknown to the group of the culprit with the same name, if
- * there is only one.
+ * Join each group that lacks the cgroup of its culprit to the group of a culprit with the same
+ * name, if there is only one such group.
  */
 static int join_unknown_cgroups(json_t *groups)
 {

@@ -152,7 +152,7 @@ static enum measured_rate judge_rule(const struct rule_conf *rule, const struct 
 
 	if (judge_always(rule, live, ns, d))
 		return MEASURED_ALWAYS;
-	/* pending() and absent() differ from what was seen so far */
+	/* with pending() and absent(), a rule does not compare the values that were seen */
 	if (live->counted.matched || !live->has_seen || rule->when.silence || rule->when.pending)
 		return MEASURED_SOMETIMES;
 	never = judge_learning(rule, live->seen.matched, ns, d) ||

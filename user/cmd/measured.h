@@ -20,10 +20,10 @@ void measured__judge(const struct ruleset *rs, const struct live_rule *live, uin
 		     enum measured_rate *ret, struct diags *d);
 
 /*
- * Warn in @d about rules of @rs, using the running recorder found by @hint. A rule may need a
- * longer window than its sessions hold; this is known if the recorder has a session with the same
- * name and line, whose rings are full. Or a rule fires there more often than it may dump. No
- * warning if no recorder runs, or we may not ask it.
+ * Warn in @d about rules of @rs, using the running recorder found by @hint. First, a rule may need
+ * a longer window than its sessions hold. This is known if the recorder has a session with the same
+ * name and line, and its rings are full. Second, a rule may fire there more often than it may dump.
+ * No warning if no recorder runs, or we may not ask it.
  */
 void measured__warn(const struct ruleset *rs, const struct location_hint *hint, struct diags *d);
 

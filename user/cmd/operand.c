@@ -39,7 +39,7 @@ static int find_default(const struct incident_list *v, enum incident_default def
 	return 0;
 }
 
-/* Find an incident in ret->base; @what NULL: @def. */
+/* Find incident @what in ret->base; NULL: take @def. */
 static int find_in_base(const char *what, enum incident_default def, struct err *err,
 			struct incident_operand *ret)
 {
@@ -68,7 +68,7 @@ static int find_manifest(const char *path, struct err *err, struct incident_oper
 	return ret->manifest ? 0 : -EINVAL;
 }
 
-/* The manifest that was copied to the directory of the dump @path */
+/* Find the manifest that was copied to the directory of the dump @path. */
 static int find_manifest_beside(const char *path, struct err *err, struct incident_operand *ret)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

@@ -86,7 +86,7 @@ struct parser {
 	struct bench_opts *bench; /* NULL: for `run` */
 };
 
-/* Any error in the command line: nothing was run or recorded. */
+/* Report any error in the command line: nothing was run or recorded. */
 static bool wrong_usage(const struct parser *p, const char *what)
 {
 	cmd_usage_error(p->cmd, what);

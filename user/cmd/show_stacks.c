@@ -106,7 +106,7 @@ struct task_stack {
 	size_t n;		      /* 0: no stack found */
 };
 
-/* Checked first, to avoid reading the whole file. */
+/* Do samples of the file have stack memory? Checked first, to avoid reading the whole file. */
 static bool has_stack_memory(const struct perf_file *f)
 {
 	const struct file_info *info = perf_file__info(f);

@@ -59,7 +59,7 @@ static const char *error_name(json_int_t ret)
 	return ret < 0 ? constant__name(symbols_errno, -ret) : NULL;
 }
 
-/* Print the matches before it, for a rule about other rules. */
+/* For a rule about other rules: print the matches that preceded the trigger. */
 static void print_parts(const json_t *t)
 {
 	const json_t *part;
@@ -80,7 +80,7 @@ static void print_parts(const json_t *t)
 	}
 }
 
-/* The outcome of a pending event; NULL: it has not ended, as far as is known. */
+/* Print the outcome of a pending event. @ended NULL: as far as is known, it has not ended. */
 static void print_pending_end(const json_t *ended)
 {
 	char value[64];

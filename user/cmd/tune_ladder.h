@@ -38,8 +38,8 @@ enum tune_how tune_ladder__find(const struct tune_step *steps, uint64_t ns, uint
 				uint64_t *ret_ns);
 
 /*
- * The same for a share of time. It is bounded, so its tail is not extrapolated: below one incident
- * in the time measured, the lowest threshold without any is found.
+ * The same for a share of time. It is bounded, so its tail is not extrapolated. If less than one
+ * incident is wanted in the time measured, the lowest threshold without an incident is found.
  */
 enum tune_how tune_ladder__find_share(const struct tune_step *steps, uint64_t ns, uint64_t per_day,
 				      uint64_t *ret_ns);

@@ -9,7 +9,10 @@
 
 #include "rules/when.h"
 
-/* Why it cannot be measured, for a message; NULL: it can. @has_if: there is a condition. */
+/*
+ * Why the source of @when cannot be measured, for a message; NULL: it can. @has_if: there is a
+ * condition.
+ */
 const char *tune_source__refusal(const struct when *when, bool has_if);
 
 /*

@@ -11,15 +11,16 @@ struct app_place {
 	char path[PATH_MAX + 8]; /* path of the socket, for the command */
 	int dir_fd;		 /* the directory of the socket; -1: not made */
 	/*
-	 * path of its own directory, which is removed at the end; "": it is in the output directory
+	 * the directory that was made for the socket, removed at the end; "": the socket is in the
+	 * output directory
 	 */
 	char made[64];
 };
 
 /*
- * Make the place in @f, which must outlive it. A command of another user cannot enter @f. Then the
- * place is a directory below /run/frbpf or /tmp that only frbpf can write to. Negative errno,
- * message in @err.
+ * Make the place in @f, which must outlive it. A command that runs as another user cannot enter @f.
+ * For such a command, the place is a directory below /run/frbpf or /tmp, and only frbpf can write
+ * to it. Negative errno, message in @err.
  */
 int app_place__make(const struct output_dir *f, const struct child_user *user,
 		    struct app_place *ret, struct err *err);

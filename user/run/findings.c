@@ -17,7 +17,7 @@
 
 #define SECONDS_MAX 60 /* of CPU time, for the process that reads the dumps */
 
-/* hot_stacks.c and why_json__verdict() do not make more */
+/* hot_stacks.c and why_json__verdict() make no more than these */
 #define TABLES_MAX  4096
 #define STACKS_MAX  64
 #define FRAMES_MAX  1024
@@ -241,7 +241,7 @@ int findings__take(const json_t *j, struct outcome *o)
 	return err;
 }
 
-/* ---- finding them ---- */
+/* ---- reading the dumps ---- */
 
 struct finding {
 	struct outcome *o;

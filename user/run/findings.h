@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the dumps of a run tell about its incidents: hot stacks, and why. A process that can only
- * read finds this, see confine/reading.h. It sends it as JSON to the one that writes the reports,
- * which trusts none of it.
+ * read finds this (confine/reading.h). It sends its findings as JSON to the process that writes the
+ * reports. That process trusts none of them.
  */
 #ifndef FRBPF_RUN_FINDINGS_H
 #define FRBPF_RUN_FINDINGS_H
@@ -19,7 +19,7 @@ void findings__find(struct outcome *o, const struct base_dir *base);
 json_t *findings__json(const struct outcome *o);
 /*
  * Fill in the incidents of @o. @j may come from a process that was taken over. 0, -EBADMSG or
- * -ENOMEM; then some are filled in.
+ * -ENOMEM. After an error, some incidents are filled in and others are not.
  */
 int findings__take(const json_t *j, struct outcome *o);
 

@@ -6,8 +6,8 @@ struct histogram histogram__of(const struct frbpf_rule_state *st)
 	struct histogram h = { .max = st->max_value, .sum = st->sum };
 
 	/*
-	 * add up the buckets: `matched` may differ, as the BPF programs count the two one after the
-	 * other
+	 * add up the buckets: their sum may differ from `matched`, since the BPF programs count the
+	 * two one after the other
 	 */
 	for (int i = 0; i < FRBPF_MAX_VALUES; i++) {
 		h.buckets[i] = st->values[i];

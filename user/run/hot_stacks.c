@@ -76,7 +76,10 @@ static void cover_rest_window(struct rest *r, const struct run_file *f)
 	r->covered[i] = (struct time_range){ f->start, f->end };
 }
 
-/* Read the rest: every moment once, without the incident's own window. */
+/*
+ * Read the dumps of the rest of the run. Every moment counts once, and the incident's own window
+ * does not.
+ */
 static int read_rest_files(struct finder *f, const struct run_file *own, struct err *err)
 {
 	struct rest r = { .n = 0 };

@@ -75,7 +75,7 @@ void outcome__count_contradicted(struct outcome *o)
 	}
 }
 
-/* The first one written: sessions are ordered as in the rules file. */
+/* The first dump that was written: sessions are ordered as in the rules file. */
 const struct run_file *run_incident__dump(const struct run_incident *inc)
 {
 	const struct run_file *first = NULL;

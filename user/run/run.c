@@ -283,7 +283,10 @@ static int fork_run_command(struct run *r, struct err *err)
 	if (setenv(LOCATION_APP_ENV, r->app.path, 1))
 		return err_set(err, -errno, "setenv: %s", strerror(errno));
 	code = child__fork(r->opts->command, &r->user, &r->mask, err, &r->child);
-	/* for a closed pipe of --log; set after the fork, so not for the command */
+	/*
+	 * the reader of a pipe of --log may end; set after the fork, so that the command does not
+	 * inherit this
+	 */
 	signal(SIGPIPE, SIG_IGN);
 	return code;
 }
@@ -453,7 +456,10 @@ int run__run(const struct run_opts *opts)
 			 .outcome = { .opts = opts } };
 	int status = check_opts(&r);
 
-	/* before the child: we reap all processes of the command, which must not include these */
+	/*
+	 * before the child: we reap all processes of the command, and the examiner's must not be
+	 * among them
+	 */
 	if (!status && examiner__new(&r.examiner))
 		r.examiner = NULL;
 	probe_reader__use(r.examiner);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * One run: check and arm everything, execute the command, record until it and all forked processes
- * have ended, write, report. It runs in this process, between the command and the caller of frbpf:
- * signals are for the command.
+ * have ended, write, report. All of that happens in this process, between the command and the
+ * caller of frbpf. Signals to frbpf are passed to the command.
  */
 #ifndef FRBPF_RUN_RUN_H
 #define FRBPF_RUN_RUN_H
@@ -49,7 +49,7 @@ struct run_opts {	   /* borrowed from the command line unless noted */
 	const char *log;     /* NULL: standard error */
 	bool last_window;    /* always save the last window; otherwise only without a rule */
 	bool matches_only;   /* distributions contain only matches: nothing else is measured */
-	bool no_last_window; /* do not save it even without a rule */
+	bool no_last_window; /* do not save the last window, even without a rule */
 	struct run_threshold *thresholds;
 	size_t n_thresholds;
 	bool quiet;	      /* only warnings and errors, and no output for CI services */

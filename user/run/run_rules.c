@@ -22,12 +22,15 @@ static const char default_sessions[] =
 	SESSION_CPU "[session-sched]\n"
 		    "run = -e sched:sched_switch -e sched:sched_waking -g -m 2M --overwrite "
 		    "--switch-output\n";
-/* -a: all that why needs. Events of one command would lack who woke it, and what a device did. */
+/*
+ * For -a: all that `frbpf why` needs. The events of one command would not show who woke it, or what
+ * a device did.
+ */
 static const char default_sessions_all[] = SESSION_CPU "[session-evidence]\n"
 						       "run = evidence\n";
 /*
- * Without tracefs: when tasks were switched out and in again, without stacks. -e context-switches
- * has them, but spoils other recordings of it: see frbpf-rules(5).
+ * Without tracefs: record when tasks were switched out and in again, without stacks. The event
+ * context-switches has stacks, but it spoils other recordings of that event: see frbpf-rules(5).
  */
 static const char default_sessions_plain[] =
 	SESSION_CPU "[session-sched]\n"
@@ -37,7 +40,7 @@ static const char default_sessions_plain[] =
 struct maker {
 	const struct run_opts *opts;
 	struct tracefs *tracefs; /* NULL: there is none */
-	bool partly;		 /* only check them */
+	bool partly;		 /* only check the rules */
 	struct diags *d;
 };
 

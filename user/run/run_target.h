@@ -16,7 +16,7 @@
 struct run_target {
 	enum run_scope scope;
 	pid_t pid; /* for RUN_TREE and RUN_PID */
-	int pidfd; /* for RUN_PID: readable when the process has ended; -1 */
+	int pidfd; /* for RUN_PID: readable when the process has ended; otherwise -1 */
 	char cgroup[PATH_MAX];
 	uint64_t cgroup_id;
 	struct record_target record; /* the memory it points to is owned */

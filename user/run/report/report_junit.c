@@ -40,7 +40,7 @@ static int rule_fact(const struct outcome *o, size_t rule, struct buf *b)
 		units__format_duration(o->rules[rule].state.max_value, max, sizeof(max)));
 }
 
-/* The fact, why it came to that, and what to look at next. */
+/* Append the fact, its cause, and what to look at next. */
 static int failure_message(const struct outcome *o, size_t rule, struct buf *b)
 {
 	const struct run_incident *inc;
