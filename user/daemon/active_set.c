@@ -268,7 +268,7 @@ static int check_descriptors(const struct ruleset *rs, const struct plan *plan,
 		need, reserve, open, limit);
 }
 
-/* Find the rule of @old that continues as each rule of @g. */
+/* For each rule of @g, find the rule of @old that it continues. */
 static void find_kept_rules(struct active_set *g, const struct active_set *old)
 {
 	for (size_t i = 0; i < g->rules->n_rules; i++) {
@@ -302,7 +302,10 @@ void active_set__take_counters(struct active_set *g, const struct active_set *ol
 	}
 }
 
-/* Remove from each rule the plain sessions that make no dumps. Only armed rules can have such. */
+/*
+ * Remove from each rule the plain sessions that make no dumps. Only armed rules can have such
+ * sessions.
+ */
 static void rules_drop_plain(struct active_set *g)
 {
 	for (size_t i = 0; i < g->rules->n_rules; i++) {

@@ -36,7 +36,10 @@ struct active_set {
 	uint64_t *muted_until;
 	size_t *kept; /* per rule: its index in the previous active set; SIZE_MAX: it is new */
 	uint64_t sideband_memory; /* bytes: rings of the side band */
-	/* bytes: rings and copies of its sessions; the limit for them, without the side band */
+	/*
+	 * bytes. memory: rings and copies of its sessions; max_memory: the limit for these, without
+	 * the side band
+	 */
 	uint64_t memory, max_memory;
 };
 

@@ -21,7 +21,7 @@ struct bring_up_opts {		   /* all of it is borrowed until bring_up__free() */
 	struct examiner *examiner; /* NULL: only the kernel's build ids and names are used */
 	const char *program;	   /* path of this binary, for the dumps */
 	const char *app_path;	   /* the socket of `app:` rules; used by bring_up__open() only */
-	int app_dir_fd;		   /* its directory */
+	int app_dir_fd;		   /* the directory of that socket */
 };
 
 struct bring_up { /* { 0 } is legal to free */

@@ -38,7 +38,10 @@ struct patience {
 	uint64_t until;
 };
 
-/* Called after a slice of time without any data. */
+/*
+ * Called after a slice of time without any data. 0: wait on; or negative errno with a message in
+ * @err.
+ */
 static int keep_waiting(const struct patience *p, struct err *err)
 {
 	if (is_stopped(p->pid))

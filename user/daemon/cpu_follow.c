@@ -42,8 +42,8 @@ int cpu_follow__open(struct err *err, struct cpu_follow **ret)
 }
 
 /*
- * Look for changes that the kernel did not report. An aborted suspend takes CPUs offline and back;
- * afterwards neither the list of CPUs nor the clocks show it, so ask the side band.
+ * Look for changes that the kernel did not report. An aborted suspend takes CPUs offline and back.
+ * Neither the list of CPUs nor the clocks show that afterwards, so ask the side band.
  */
 static void on_tick(void *arg)
 {

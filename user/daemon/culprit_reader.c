@@ -90,7 +90,10 @@ static void complete_manifest(struct culprit_reader *r, const struct waiting_why
 	struct err err = { 0 };
 
 	json_decref(manifest);
-	/* errors are not logged: storing the verdict itself has reported trouble with the disk */
+	/*
+	 * errors are not logged: the verdict was stored before, and any trouble with the disk was
+	 * reported then
+	 */
 	if (end && culprit_reader__complete(r->examiner, end, w->why))
 		manifest__set_why(r->base, w->name, w->why, &err);
 }

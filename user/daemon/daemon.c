@@ -229,7 +229,7 @@ static bool base_is_lost(const struct inotify_event *e)
 	return e->len && (strcmp(e->name, "lock") == 0 || strcmp(e->name, "control") == 0);
 }
 
-/* True: one of these files is gone; its path is in @ret. */
+/* Is the base, its lock or its socket gone? Then its path is in @ret. */
 static bool base_watch_lost(int fd, const char *base, char *ret, size_t size)
 {
 	char buf[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
@@ -429,7 +429,7 @@ static int bring_up(struct daemon *d, struct ruleset *rs, struct plan *plan, str
 	return 0;
 }
 
-/* Convert to ms for epoll_wait(). At most a day, since that takes an int. */
+/* Convert to ms for epoll_wait(): at most a day, since the argument is an int. */
 static int timeout_ms(uint64_t ns)
 {
 	const int day = 24 * 3600 * 1000;

@@ -65,7 +65,7 @@ void requests__answer_stops(struct daemon *d);
  * ---- session_events.c: handles events of the sessions' processes, and reports dumps to them ----
  */
 
-/* Handle signals to these processes, lines of their fifos, and ends of their commands. */
+/* Handle signals to the sessions' processes, lines of their fifos, and ends of their commands. */
 void session_events__process(struct daemon *d);
 
 /* End a plain session whose file is complete: --max-size is reached, or it cannot be written. */

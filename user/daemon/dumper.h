@@ -36,7 +36,10 @@ struct dumper {
 	const struct dump_env *env;
 	struct proxy *proxy; /* the session's process; a reference; NULL: none */
 	int dir_fd;	     /* BASE/session-NAME */
-	/* one per CPU; owned; the thread uses them from submit to `done`, else the freeze does */
+	/*
+	 * one per CPU; owned; used by the thread from submit to `done`, and by the freeze at other
+	 * times
+	 */
 	struct ring_shot *shots;
 	struct gap_log *gaps; /* one per CPU; owned; used by the thread */
 	pthread_t thread;
@@ -45,7 +48,7 @@ struct dumper {
 	sem_t wake, ready;
 	struct plain_recorder *plain; /* of a plain session; used by the thread. Owned */
 	int plain_wake;		      /* eventfd that wakes the thread, in addition; -1: none */
-	/* a plain session writes no more; full_seen: the main thread has ended the session */
+	/* full: a plain session writes no more; full_seen: the main thread has ended the session */
 	atomic_bool full;
 	bool full_seen;
 	atomic_bool ends; /* a plain session: its next dump is the last */
@@ -85,13 +88,14 @@ void dumper__submit(struct dumper *d, struct incident *inc, size_t index);
 int dumper__renew_dir(struct dumper *d, struct err *err);
 
 /*
- * Bytes of rings and copies: of this dumper's session; of all dumpers. The sum includes dumpers
- * that only an incident still references, and successors that have not taken over yet.
+ * Bytes of rings and copies. The first function counts those of @d's session, the second those of
+ * all dumpers. The sum includes dumpers that only an incident still references, and successors that
+ * have not taken over yet.
  */
 uint64_t dumper__memory(const struct dumper *d);
 uint64_t dumper__memory_of_all(void);
 
-/* The session ends with its next dump. */
+/* Make the next dump of the session its last. */
 void dumper__set_ends(struct dumper *d);
 
 /* Does the session make dumps? Not if it is plain and has no --switch-output. */

@@ -45,12 +45,12 @@
  * whom an interrupt wakes it. Kernel filters drop events that no explanation needs.
  */
 static const struct evidence_event {
-	const char *system; /* NULL: an event bpf-output with this name */
+	const char *system; /* NULL: a bpf-output event with this name */
 	const char *name;
 	bool stack;
 	const char *filter;
 	bool of_subject;	  /* stacks of the named threads are copied */
-	const char *functions[2]; /* only timers with one of these */
+	const char *functions[2]; /* only timers that call one of these */
 	unsigned only_if;	  /* one of these holds, BRIEF to SWITCH_STACKS; 0: always */
 } evidence_events[] = {
 	/* who had which CPU; the stack of an idle CPU is not worth its space */
@@ -58,8 +58,8 @@ static const struct evidence_event {
 	{ "sched", "sched_switch", false, "prev_pid == 0", .only_if = SWITCH_STACKS },
 	{ "sched", "sched_switch", false, NULL, true, .only_if = WAIT_STACKS },
 	/*
-	 * where a task waited: a BPF program takes the stack of long waits, and of some short ones,
-	 * which is cheaper than that of every switch
+	 * where a task waited: a BPF program takes the stacks of long waits, and of some short
+	 * ones; the stacks of all switches would cost more
 	 */
 	{ NULL, OFF_CPU_EVENT, true, .only_if = WAIT_STACKS },
 	/*
@@ -155,7 +155,9 @@ static bool event_has_filter(const struct evidence_event *e, const struct eviden
 	return e->filter || (e->of_subject && names->n);
 }
 
-/* Add an event. A filter applies to all events of its -e: only events without one share an -e. */
+/*
+ * Add an event. A filter applies to all events of its -e: only events without a filter share an -e.
+ */
 static int evidence_event_add(const struct evidence_event *e, bool shares,
 			      const struct evidence_names *names, struct buf *line)
 {
@@ -326,7 +328,10 @@ static uint64_t function_address(const char *function, void *arg)
 	return s->found;
 }
 
-/* Initial size of its rings: smaller on a small machine, to leave memory for others. */
+/*
+ * The initial ring size for `run = evidence`: smaller on a small machine, to leave memory for
+ * others.
+ */
 static size_t evidence_ring_bytes(const struct ruleset *rs)
 {
 	uint64_t room = plan__max_memory(rs) / 4;

@@ -12,7 +12,7 @@
 #define EVIDENCE_NAMES	     8 /* threads whose stacks are copied, at most */
 #define EVIDENCE_STACK_BYTES 1024
 
-/* Names of threads that the rules of a session name as their subject. */
+/* The thread names that the rules of a session ask for in their conditions. */
 struct evidence_names {
 	char v[EVIDENCE_NAMES][16];
 	size_t n;

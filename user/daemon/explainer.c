@@ -99,7 +99,7 @@ _Noreturn static void run_worker(int sock, int busy)
 	_exit(0);
 }
 
-/* ---- the process that starts them ---- */
+/* ---- the process that starts workers ---- */
 
 struct starter {
 	int sock;
@@ -186,7 +186,7 @@ static bool serve_question(struct starter *s)
 		ended = !kill(pid, SIGKILL) && await_worker_end(pid, KILLED_MS);
 	while (ended && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	/* the opener ends with its worker; but if a file system hangs, not until that responds */
+	/* the opener ends with its worker, unless it hangs in a file system */
 	if (await_busy(busy, KILLED_MS))
 		s->stuck[s->n_stuck++] = busy;
 	else

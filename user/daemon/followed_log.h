@@ -12,7 +12,7 @@
 
 struct followed_log;
 
-/* All arguments are borrowed; from now on @d reports ends to it. NULL: out of memory. */
+/* All arguments are borrowed; from now on @d reports ends to the new log. NULL: out of memory. */
 struct followed_log *followed_log__new(const struct base_dir *base, struct recorder *r,
 				       struct detectors *d);
 

@@ -85,7 +85,7 @@ static bool env_is_set(const char *name)
 	       strcasecmp(v, "off");
 }
 
-/* Is the file root's or ours? One of another user could make us run commands. */
+/* Is the file root's or ours? A file of another user could make us run commands. */
 static bool path_is_trusted(const char *path)
 {
 	struct stat st;
@@ -203,7 +203,10 @@ static bool take_run_dir(const char *base)
 {
 	char other[PATH_MAX] = "";
 
-	/* a note with our base is ours; is_alive() must not see it: it would find our own lock */
+	/*
+	 * a note with our base is ours; is_alive() must not see that base, since it would find our
+	 * own lock
+	 */
 	return !read_location_note(other) || same_dir(other, base) || !is_alive(other);
 }
 

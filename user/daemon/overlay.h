@@ -22,7 +22,7 @@ struct overlay *overlay__new(void); /* NULL: out of memory */
 int overlay__mute(struct overlay *o, const char *name, uint64_t until);
 /* Unmute. 0, or -ENOENT: it is not muted. */
 int overlay__unmute(struct overlay *o, const char *name);
-/* Time until which it is muted, ns; 0: it is not. */
+/* Time until which the rule @name is muted, ns; 0: it is not muted. */
 uint64_t overlay__muted_until(const struct overlay *o, const char *name);
 
 /*
@@ -35,7 +35,7 @@ int overlay__arm(struct overlay *o, const struct ruleset *rs, const char *when,
 		 struct err *err);
 /* 0, or -ENOENT: no such rule was armed. */
 int overlay__disarm(struct overlay *o, const char *name);
-/* Time until which it is armed, ns; 0: it is not an armed rule. */
+/* Time until which the rule @name is armed, ns; 0: it is not an armed rule. */
 uint64_t overlay__armed_until(const struct overlay *o, const char *name);
 
 /* Add the armed rules to @rs, which was made from the file. 0, -EINVAL (see @d) or -ENOMEM. */

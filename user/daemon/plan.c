@@ -121,7 +121,7 @@ static bool is_shell_word(const char *word)
 	       !strncmp(word, "2>", 2);
 }
 
-/* Does the command begin with "perf record", copied along with its options? */
+/* Does the command begin with "perf record"? Users copy that along with its options. */
 static bool is_perf_record(char *const *command)
 {
 	if (!strcmp(command[0], "sudo"))

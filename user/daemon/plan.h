@@ -26,7 +26,10 @@ struct plan {
 	struct session_plan *sessions; /* one per session of the ruleset; owned */
 	size_t n_sessions;
 	size_t n_cpus; /* online */
-	/* bytes: rings and copies, with the side band's rings; the limit that the ruleset sets */
+	/*
+	 * bytes. memory: rings and copies, with the side band's rings; max_memory: the limit that
+	 * the ruleset sets
+	 */
 	uint64_t memory, max_memory;
 	uint64_t sideband_memory; /* bytes: the part of `memory` for the side band's rings */
 };
@@ -61,12 +64,15 @@ void plan__follow_perf(struct ruleset *rs);
 int plan__load(const char *list, bool like_perf, struct tracefs *tracefs, struct diags *d,
 	       struct ruleset **ret_rs, struct plan **ret);
 /*
- * Before sessions start: it is an error if a task or cgroup that a session names is missing, unless
- * the session runs already, as one of @running (NULL: none runs). 0 or -EINVAL (see @d).
+ * Check, before sessions start, that the tasks and cgroups that they name exist. A session that
+ * runs already, as one of @running (NULL: none runs), is not checked. 0 or -EINVAL (see @d).
  */
 int plan__check_targets(const struct plan *p, const struct ruleset *rs,
 			const struct ruleset *running, struct diags *d);
-/* Load, plan and check for a start, with all errors in @d; partly: see plan__make_partly(). */
+/*
+ * Load, plan and check for a start, with all errors in @d; the second function: see
+ * plan__make_partly().
+ */
 int plan__check(const char *list, struct tracefs *tracefs, struct diags *d, struct ruleset **ret_rs,
 		struct plan **ret);
 int plan__check_partly(const char *list, struct diags *d, struct ruleset **ret_rs,

@@ -50,7 +50,7 @@ int recorder__renew(struct recorder *r, struct err *err);
 /* Wait until active sets that were replaced, and that no incident needs, are freed. */
 void recorder__reap(struct recorder *r);
 
-/* The active set in force, borrowed. Only for the thread that puts them in force. */
+/* The active set in force, borrowed. Only for the thread that puts active sets in force. */
 struct active_set *recorder__active_set(struct recorder *r);
 
 /* Mute rule @i of the active set in force until @until, ns: its triggers are only counted. */
@@ -75,7 +75,10 @@ void recorder__on_triggers(struct recorder *r, recorder_trigger_fn fn, void *arg
 /* Wait, in a dumper's thread, until @fn has returned for @inc. @arg is the recorder. */
 void recorder__wait_saved(void *arg, const struct incident *inc);
 
-/* incident_pool__next_cap() for the active set in force. For the thread that puts them in force. */
+/*
+ * incident_pool__next_cap() for the active set in force. For the thread that puts active sets in
+ * force.
+ */
 bool recorder__next_cap(struct recorder *r, struct dump_cap *ret);
 
 /* Readable when recorder__collect() has something to do. */

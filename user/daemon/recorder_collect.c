@@ -139,8 +139,9 @@ static bool take_incident_states(struct recorder *r, struct incident *inc)
 }
 
 /*
- * After an attempt to write the manifest: schedule the next one, if it failed. Readers do not see
- * an incident without a manifest. If all fail, the next start uses the draft. Under the lock.
+ * Called after an attempt to write the manifest: if it failed, schedule the next one. Readers do
+ * not see an incident without a manifest. If all attempts fail, the next start of the daemon uses
+ * the draft. Under the lock.
  */
 static void plan_manifest(struct recorder *r, struct incident *inc, bool written)
 {

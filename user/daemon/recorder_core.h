@@ -45,8 +45,8 @@ struct recorder {
 	/* the callback of recorder__on_triggers(), and its last call */
 	recorder_trigger_fn triggered;
 	void *triggered_arg;
-	bool fired;	      /* triggers have come since */
-	uint64_t notified;    /* number of incidents that had begun before */
+	bool fired;	      /* triggers have come since that call */
+	uint64_t notified;    /* number of incidents that had begun before that call */
 	uint64_t notified_at; /* ns */
 	pthread_cond_t notified_more;
 };

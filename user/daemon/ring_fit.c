@@ -158,7 +158,10 @@ static void start_successor(struct fit *fit, const struct change *c, ring_fit_st
 	char from[16], to[16];
 	struct err err = { 0 };
 
-	/* the time that the old rings hold, at most their age: then the successor holds as much */
+	/*
+	 * the time that the old rings hold, at most their age: after it, the successor holds as
+	 * much
+	 */
 	wrap = fit->written ? (unsigned __int128)age * c->now / fit->written : age;
 	units__format_size(c->now, from, sizeof(from));
 	units__format_size(c->want, to, sizeof(to));
@@ -183,14 +186,14 @@ static void fit_look(struct fit *fit, const struct active_set *g, size_t i, ring
 
 	if (ideal == c.now || (ideal < c.now && (first || ideal > c.now / 4)))
 		return;
-	/* both exist until the successor takes over */
+	/* old and new rings both exist until the successor takes over */
 	c.want = ring_fit__within(ideal, fit->least, s->n_cpus, dumper__memory_of_all(),
 				  g->max_memory);
 	if (ideal > c.now && c.want <= c.now) {
 		note_no_ring_room(s, conf, g, ideal, c.now);
 		return;
 	}
-	if (!c.want) /* it should shrink, but there is no room for both */
+	if (!c.want) /* the rings should shrink, but there is no room for old and new ones */
 		return;
 	start_successor(fit, &c, start, arg);
 	if (fit->next && c.want < ideal)

@@ -349,7 +349,10 @@ static int reload_rules(struct rulebook *b, const char *path, struct buf *ret_te
 	return code;
 }
 
-/* Make the active set in force again, with changes other than the file's rules. */
+/*
+ * Make the active set anew. The rules files have not changed, but something else has, such as the
+ * armed rules.
+ */
 static int remake_active_set(struct rulebook *b, struct err *err)
 {
 	struct ruleset *rs;

@@ -20,8 +20,8 @@ static int find_proxy_session(const struct daemon *d, const struct proxy *x)
 }
 
 /*
- * Dump a session. As in perf, a plain session without --switch-output ignores this: its file has
- * everything already.
+ * Dump a session. As in perf, a plain session without --switch-output ignores the request: its file
+ * has everything already.
  */
 static void dump_session(struct daemon *d, const struct proxy *x, int i, const char *what)
 {
@@ -42,7 +42,7 @@ static void stop_session(struct daemon *d, struct proxy *x, int i, enum session_
 	rulebook__end_session(d->rulebook, i, why ? end : SESSION_KILLED);
 }
 
-/* The commands "enable" and "disable", for one event or all. */
+/* Handle "enable" and "disable" of the control fifo, for one event or all. */
 static void switch_events(const struct dumper *d, struct proxy *x, const char *event, bool on)
 {
 	char line[PROXY_TEXT_MAX];

@@ -163,7 +163,7 @@ static int mark_tasks(const struct record_target *target, struct feed *f)
 		}
 		err = err ?: feed__mark(f, tids, target->kind == RECORD_TASKS ? n : 0, &more);
 	}
-	return err == -ESRCH ? 0 : err; /* it has just ended */
+	return err == -ESRCH ? 0 : err; /* the task has just ended */
 }
 
 /* ---- */
@@ -183,8 +183,8 @@ static int attach_feed(struct session *s, const struct record_target *target, st
 }
 
 /*
- * With --off-cpu a failure is an error. For `run = evidence` it is logged, and all else is
- * recorded.
+ * Handle a failure. With --off-cpu it is an error. For `run = evidence` it is logged, and all else
+ * is recorded.
  */
 static int feed_failed(struct session *s, int code, struct err *err)
 {

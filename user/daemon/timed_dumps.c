@@ -18,7 +18,10 @@ static void format_reason(const struct session *s, char *ret, size_t size)
 	snprintf(ret, size, "--switch-output of session %s", s->name);
 }
 
-/* Time, ns, until the next check: half of what @bytes more will take, since the rate may change. */
+/*
+ * Time, ns, until the next check: half of what writing @bytes more will take, since the rate may
+ * change.
+ */
 static uint64_t next_size_check(const struct timed_dump *t, uint64_t now, uint64_t written,
 				uint64_t bytes)
 {
