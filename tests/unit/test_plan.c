@@ -90,8 +90,8 @@ static void throttled_frequency(void **state)
 
 static void software_events(void **state)
 {
-	static const char said[] = "on some kernels 'cs' mixes up samples with those of another "
-				   "`perf record` of it: record sched:sched_switch";
+	static const char said[] = "on some kernels, samples of 'cs' get mixed up if another "
+				   "`perf record` records it, too: record sched:sched_switch";
 	struct planned p = plan_text("[session-a]\n"
 				     "run = -e cpu-clock -e cs -e faults --overwrite\n"
 				     "[session-b]\n"

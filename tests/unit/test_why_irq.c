@@ -22,8 +22,9 @@ static void has_note(struct why *w, bool want)
 	assert_true(!note == !want);
 	assert_true(!strstr(all.data, "interrupts were not recorded") == !want);
 	if (want) {
-		assert_string_equal(note, "interrupts were not recorded, time that a task computed "
-					  "may be theirs: run = evidence records them");
+		assert_string_equal(note,
+				    "interrupts were not recorded, so some computing time may be "
+				    "theirs: run = evidence records them");
 		assert_non_null(strstr(all.data, note));
 	}
 	json_decref(j);

@@ -191,11 +191,11 @@ static void test_peer(void **state)
 		"syscall:recvfrom,read has it)";
 
 	check_peer_answer(question_of_call(peer, 20, 0),
-			  "10.0.0.1:80: the cause lies outside this machine, unless that is an "
-			  "address of it");
+			  "10.0.0.1:80: the cause lies outside this machine, unless that "
+			  "address belongs to it");
 	check_peer_answer(question_of_call("{\"peer\": \"fe80::1\", \"port\": 80}", 20, 0),
-			  "[fe80::1]:80: the cause lies outside this machine, unless that is an "
-			  "address of it");
+			  "[fe80::1]:80: the cause lies outside this machine, unless that "
+			  "address belongs to it");
 	check_peer_answer(question_of_call("{\"peer\": \"127.0.0.1\", \"port\": 80}", 20, 0),
 			  "127.0.0.1:80"); /* which task of this machine sent it is unknown */
 	check_peer_answer(question_of_call("{\"peer\": \"::ffff:127.0.0.1\", \"port\": 80}", 20, 0),

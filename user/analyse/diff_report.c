@@ -348,8 +348,8 @@ static int print_offcpu(const char *session, const struct profile *a, const stru
 	}
 	print_rows_left(c.n, opts);
 	if (a->offcpu.lost + b->offcpu.lost)
-		printf("  %" PRIu64 " times in A and %" PRIu64 " in B a task's return was not "
-		       "recorded: these do not count\n",
+		printf("  the end of a wait was not recorded %" PRIu64 " times in A, %" PRIu64
+		       " times in B: these waits do not count\n",
 		       a->offcpu.lost, b->offcpu.lost);
 	*differs |= c.n;
 	offcpu_change__free(&c);

@@ -415,7 +415,8 @@ static void bench__run_all(struct bench *b)
 	if (!b->broken && !b->ended && !b->blind)
 		bench__conclude(b);
 	else if (b->result.incidents && !b->result.recorded)
-		log_warn("run once: nothing is measured, compared or saved");
+		log_warn("this machine cannot record: the command ran once, nothing is measured or "
+			 "saved");
 	else if (is_compared(b->opts) && !b->broken) /* if it is broken, an error was logged */
 		log_warn("the command failed: nothing is compared%s",
 			 b->opts->save_baseline ? ", no baseline is written" : "");

@@ -323,8 +323,9 @@ static void print_verbose(const json_t *s)
 		       " files or manifests could not be written, see the output\n",
 		       num(trig, "failed_files"));
 	if (num(trig, "stale") + num(trig, "malformed") + num(trig, "busy"))
-		printf("  no dump:    %" PRIu64 " too many at once, %" PRIu64
-		       " of rules replaced, %" PRIu64 " malformed\n",
+		printf("  no dump:    %" PRIu64
+		       " triggers while too many dumps were under way, %" PRIu64
+		       " of rules that were replaced, %" PRIu64 " malformed\n",
 		       num(trig, "busy"), num(trig, "stale"), num(trig, "malformed"));
 	if (num(trig, "unmeasured"))
 		printf("  not seen:   %" PRIu64

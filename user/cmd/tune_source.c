@@ -25,8 +25,9 @@ const char *tune_source__refusal(const struct when *when, bool has_if)
 		return "is an event, not a duration" TRY_LIVE;
 	if (when->pending && has_if &&
 	    (when->source == FRBPF_SOURCE_SPAN || when->source == FRBPF_SOURCE_PROBE_SPAN))
-		return "has another subject than a span that has ended: measure that, with an --if "
-		       "of its own";
+		return "has another subject than a span that has ended: measure the ended span, "
+		       "with "
+		       "its own --if";
 	return NULL;
 }
 

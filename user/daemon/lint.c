@@ -374,11 +374,12 @@ static void check_neighbours(const struct linter *l, size_t session)
 			i++;
 		if (ev->attr.type != PERF_TYPE_SOFTWARE || i == ARRAY_SIZE(shared_badly))
 			continue;
-		diags__warn(l->d, conf->src, ev->span.len ? ev->span : conf->run_span,
-			    "on some kernels '%s' mixes up samples with those of another `perf "
-			    "record` of it: %s%s",
-			    ev->name, shared_badly[i].instead ? "record " : "leave it out",
-			    shared_badly[i].instead ? shared_badly[i].instead : "");
+		diags__warn(
+			l->d, conf->src, ev->span.len ? ev->span : conf->run_span,
+			"on some kernels, samples of '%s' get mixed up if another `perf record` "
+			"records it, too: %s%s",
+			ev->name, shared_badly[i].instead ? "record " : "leave it out",
+			shared_badly[i].instead ? shared_badly[i].instead : "");
 		return;
 	}
 }

@@ -133,7 +133,8 @@ static int normalise_record(struct perf_file *f, struct file_record *rec, struct
 	memcpy(f->normal + body, &t, sizeof(t));
 	h->size = body + sizeof(t);
 	if (!record__valid(h, h->size))
-		return perf_file__bad_record(f, rec, "its contents are larger than it", err);
+		return perf_file__bad_record(
+			f, rec, "its contents need more bytes than its size says", err);
 	rec->h = h;
 	return 0;
 }

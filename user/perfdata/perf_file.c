@@ -288,7 +288,7 @@ static int read_file_section(struct perf_file *f, const struct section *s, void 
 		if (!code && c.bad)
 			code = err_set(err, -EINVAL,
 				       "%s: section %s is damaged at offset %" PRIu64
-				       ": its contents are larger than it",
+				       ": its contents need more bytes than its size says",
 				       f->path, s->name, range.offset + (uint64_t)(c.p - body));
 	}
 	if (s->keep)
@@ -360,8 +360,7 @@ static int read_sections(struct perf_file *f, struct err *err)
 
 	if (has_feature(f, HEADER_DIR_FORMAT))
 		return err_set(err, -EINVAL,
-			       "%s: recorded into a directory (`perf record --threads`): record "
-			       "without",
+			       "%s: recorded into a directory: record again without --threads",
 			       f->path);
 	code = check_sections(f, err);
 	for (i = 0; i < ARRAY_SIZE(sections) && !code; i++) {
@@ -464,7 +463,8 @@ static int read_ids(struct perf_file *f, uint32_t i, uint64_t attr_off, const st
 		return bad_header(f, attr_off, "the ids of this attr are not in the file", err);
 	/* ids do not overlap, so their total is limited by the size of the file */
 	if (n > block_file__size(f->file) / sizeof(uint64_t) - f->n_ids)
-		return bad_header(f, attr_off, "the ids of this attr are those of another", err);
+		return bad_header(f, attr_off, "the ids of this attr overlap those of another",
+				  err);
 	if (!n)
 		return 0;
 	ids = reallocarray(f->ids, f->n_ids + n, sizeof(*ids));

@@ -51,8 +51,7 @@ static int set_filter(struct resolver *r, struct event *ev)
 		return diags__error(r->d, r->src, item->filter ? item->filter_span : item->span,
 				    "%s is for tracepoints, and '%s' is not one%s",
 				    item->filter ? "a filter" : "--exclude-perf", ev->name,
-				    item->filter ? ": filters in BPF are not known here, so choose "
-						   "samples when you read them"
+				    item->filter ? ": filter its samples when you read the file"
 						 : "");
 	if (item->filter && filter_check__run(ev->tp, item->filter, &why)) {
 		r->bad_filter = item;
@@ -291,7 +290,7 @@ static int set_event_cgroups(struct resolver *r)
 
 	if (cgroups->n > r->n_of_cgroups && !l->left_out)
 		return diags__error(r->d, r->src, cgroups->v[r->n_of_cgroups].span,
-				    "there is no event for this cgroup: %zu come before -G",
+				    "-G names more cgroups than the %zu events before it",
 				    r->n_of_cgroups);
 	for (size_t i = 0; cgroups->n && i < r->n_of_cgroups; i++) {
 		const char *name = cgroups->v[cgroups->n == 1 ? 0 : i].text;

@@ -358,7 +358,7 @@ static int add_peer(struct buf *b, const char *peer)
 	return buf__printf(b, ", until data came from %s%s", make_printable(name),
 			   why__peer_is_local(peer) ? ""
 						    : ": the cause lies outside this machine, "
-						      "unless that is an address of it");
+						      "unless that address belongs to it");
 }
 
 /*

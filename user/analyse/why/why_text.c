@@ -165,7 +165,7 @@ static int add_next_line(struct buf *b, const struct why_verdict *v, size_t *ret
 }
 
 #define INTERRUPTS_NOTE                                                                            \
-	"interrupts were not recorded, time that a task computed may be theirs: run = evidence "   \
+	"interrupts were not recorded, so some computing time may be theirs: run = evidence "      \
 	"records them"
 
 static int add_interrupts_note(struct buf *b, const struct why *w)

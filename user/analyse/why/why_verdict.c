@@ -42,8 +42,8 @@ static const struct {
 	[MISSING_NOT_OVER] = { "not-over", "it had not ended when the recording ended",
 			       "a later end shows more, such as post = 1s in the rule" },
 	[MISSING_IDLE] = { "idle", "it was runnable, and its CPU was idle",
-			   "without run = evidence it may be a CPU quota; with it, a CPU or a "
-			   "hypervisor slow to leave idle" },
+			   "with run = evidence, a CPU or a hypervisor was slow to leave idle; "
+			   "without it, it may be a CPU quota" },
 	[MISSING_QUOTA] = { "quota",
 			    "it was runnable, but its cgroup had used up its CPU quota, or it "
 			    "waited for another reason",

@@ -116,7 +116,7 @@ static const char *cannot_tell(const struct incident_trigger *it)
 {
 	static const char *const reasons[] = {
 		[COMPARED_NOT_RECORDED] = "no session recorded its events",
-		[COMPARED_MERGED] = "it came after the recorded window was put together",
+		[COMPARED_MERGED] = "it came after the recorded window was collected",
 		[COMPARED_TOO_LATE] = "it ended after the recorded window",
 		[COMPARED_SHORT] = "it began before the recorded window",
 		[COMPARED_LOSSES] = "records of the window were lost",

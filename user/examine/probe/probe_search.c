@@ -29,7 +29,7 @@ static int find_exits(const struct examine_probe *q, struct elf_file *f, const s
 	ret->n_exits = exits.n;
 	for (uint32_t i = 0; i < exits.n; i++) {
 		if (elf_file__offset(f, exits.at[i], &ret->exits[i]))
-			return err_set(err, -EINVAL, "%s: '%s' returns outside of its code",
+			return err_set(err, -EINVAL, "%s: a return of '%s' is outside of the code",
 				       elf_file__name(f), func->name);
 	}
 	return 0;
