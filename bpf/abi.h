@@ -17,7 +17,7 @@
 #define FRBPF_MAX_NODES	     16	  /* predicates of one rule, in disjunctive normal form */
 #define FRBPF_KEY_WORDS	     8	  /* bitmap of what a rule watches: 512 system calls */
 #define FRBPF_KEY_MAX	     (FRBPF_KEY_WORDS * 64)
-#define FRBPF_MAX_OTHERS     2	   /* parts of a rule on other rules, besides the last to match */
+#define FRBPF_MAX_OTHERS     2	   /* parts of a rule on rules, not counting the last to match */
 #define FRBPF_MAX_PARTS	     64	   /* rules that are parts of other rules */
 #define FRBPF_MAX_GLOBS	     256   /* globs of one source: one bank of its glob map */
 #define FRBPF_MAX_ARGS	     8	   /* values of an event that only its source has */
@@ -32,7 +32,7 @@
 #define FRBPF_MAX_VALUES     64	   /* buckets of a rule's histogram */
 #define FRBPF_PATH_LEN	     256   /* bytes of the path of a cgroup, with its NUL */
 #define FRBPF_MATCH_PATH     512   /* bytes of a path that patterns see */
-#define FRBPF_TEXT_FILE	     (2 + FRBPF_MAX_ARGS) /* text_is: the path of an open file */
+#define FRBPF_TEXT_FILE	     (2 + FRBPF_MAX_ARGS) /* frbpf_trigger.text_is: path of an open file */
 #define FRBPF_TEXT_LEN	     124		  /* bytes of the text in a trigger, with the NUL */
 #define FRBPF_MAX_PATH_GLOBS 64			  /* patterns on paths, of all sources together */
 #define FRBPF_TRIGGERS_SIZE  (256 * 1024) /* bytes of the trigger queue, room for 404 triggers */
@@ -46,14 +46,14 @@ enum frbpf_field {
 	FRBPF_FIELD_TID,     /* thread id, likewise */
 	FRBPF_FIELD_UID,     /* effective uid, in the initial user namespace */
 	FRBPF_FIELD_CPU,
-	FRBPF_FIELD_PPID,   /* the parent's thread group id, likewise; 0: outside of it */
+	FRBPF_FIELD_PPID,   /* the parent's thread group id, likewise; 0: outside that namespace */
 	FRBPF_FIELD_PRIO,   /* as in sched tracepoints: 120 is nice 0, -1 is SCHED_DEADLINE */
 	FRBPF_FIELD_CGROUP, /* no value: compared with the ids of the cgroup and its ancestors */
 	FRBPF_FIELD_CGROUP_PATH, /* no value: conditions match the path of the cgroup */
 	FRBPF_FIELD_EXE,     /* conditions match its path; the value is inode number and device */
 	FRBPF_FIELD_VALUE,   /* ns. From here on the fields are those of the event, not of a task */
 	FRBPF_FIELD_RET,     /* the return value of the system call */
-	FRBPF_FIELD_SYSCALL, /* its number */
+	FRBPF_FIELD_SYSCALL, /* the number of the system call */
 	FRBPF_FIELD_STATE,   /* FRBPF_STATE_* in which the subject left its CPU */
 	FRBPF_FIELD_PATH,    /* no value: conditions match the path that the call was given, or
 				a string that an argument points to */
@@ -70,7 +70,7 @@ enum frbpf_op {
 	FRBPF_OP_GE,
 	FRBPF_OP_BITS,	  /* one of these bits is set */
 	FRBPF_OP_NO_BITS, /* none of them is */
-	FRBPF_OP_GLOB,	  /* strings: the automaton val[0] accepts it; also for == on paths */
+	FRBPF_OP_GLOB,	  /* automaton val[0] accepts the string; also for == on paths */
 	FRBPF_OP_NO_GLOB,
 	FRBPF_OP_PREFIX, /* addresses: the first bits are equal */
 	FRBPF_OP_NO_PREFIX,
@@ -142,7 +142,7 @@ enum frbpf_syscall_field {
 enum frbpf_call_peer {
 	FRBPF_CALL_NO_PEER,
 	FRBPF_CALL_ADDRESS, /* struct sockaddr at the second argument, of the length of the third */
-	FRBPF_CALL_SENDTO,  /* likewise at the fifth; if that is NULL, as FRBPF_CALL_SOCKET */
+	FRBPF_CALL_SENDTO,  /* likewise at the fifth argument; NULL: as FRBPF_CALL_SOCKET */
 	FRBPF_CALL_SOCKET,  /* the peer of the socket that is the first argument */
 	FRBPF_CALL_ACCEPTED, /* the peer of the socket that is the return value */
 };
@@ -165,7 +165,7 @@ enum frbpf_connect_result {
 #define FRBPF_DEV_MAJOR(dev)	((dev) >> 20)
 #define FRBPF_DEV_MINOR(dev)	((dev)&0xfffff)
 
-/* Not the numbers of the kernel: those differ between versions. */
+/* Kinds of requests. The numbers of the kernel are not used: they differ between versions. */
 enum frbpf_blkio_op {
 	FRBPF_BLKIO_READ,
 	FRBPF_BLKIO_WRITE,
@@ -241,7 +241,7 @@ struct frbpf_cgroup_path {
 	char text[FRBPF_PATH_LEN];
 };
 
-/* `per`: each of these has a cooldown and a count of its own. */
+/* The `per` of a rule: each process, thread, ... has a cooldown and a count of its own. */
 enum frbpf_per {
 	FRBPF_PER_RULE,
 	FRBPF_PER_PROCESS,
@@ -271,7 +271,7 @@ struct frbpf_key {
 
 /* The value that a cooldown began with. A value `escalate` times as large breaks the cooldown. */
 struct frbpf_cooldown_start {
-	__u64 of; /* last_fired of its cooldown; another number: `value` is not valid */
+	__u64 of; /* last_fired of its cooldown; if that differs, `value` is not valid */
 	__u64 value;
 };
 
@@ -331,30 +331,30 @@ struct frbpf_rule {
 	__u64 id;		    /* hash of the name and text of the rule: survives a reload */
 	__u64 threshold;	    /* fires when value > threshold */
 	__u64 silence;		    /* ns; ABSENT: fires after this time without a match */
-	struct frbpf_rate cooldown; /* no window: every match fires */
-	struct frbpf_rate count;    /* fires at the n-th match in its time; 0 or 1: at each */
-	struct frbpf_rate share;    /* SHARE: the window over which values are summed; no n */
+	struct frbpf_rate cooldown; /* time 0: every match fires */
+	struct frbpf_rate count;    /* fires at the n-th match within `time`; n 0 or 1: at each */
+	struct frbpf_rate share;    /* SHARE: window over which values are summed; `n` is unused */
 	__u64 sum;		    /* ns; SHARE: fires when the sum is above this */
 	__u64 within;		    /* ns; AFTER: maximum age of the matches of the other parts */
 	__u32 others[FRBPF_MAX_OTHERS]; /* AFTER: slots of the other parts */
 	__u8 n_others;
 	__u8 ordered; /* AFTER: the other parts must have matched before this event, not by it */
-	__u8 part;    /* PART: its number; AFTER: the number of the last part */
+	__u8 part;    /* PART: the number of this rule; AFTER: that of the last part */
 	__u8 pad[5];
 	__u32 slot; /* index of its struct frbpf_rule_state */
 	__u32 n_nodes;
 	__u32 flags; /* FRBPF_RULE_* */
 	/* factor, in hundredths: see struct frbpf_cooldown_start; 0: nothing breaks the cooldown */
 	__u32 escalate;
-	/* bitmap of the calls it watches; without keys: bit 0 */
+	/* bitmap of the system calls that the rule watches; for sources without keys: bit 0 */
 	__u64 watched_keys[FRBPF_KEY_WORDS];
 	__u64 errnos[FRBPF_ERRNO_WORDS];
 	struct frbpf_node nodes[FRBPF_MAX_NODES];
 };
 
 /*
- * All values of a rule that learns, on one CPU, whether they exceed the limit or not. Each power of
- * two has eight buckets; values below eight have one each: see frbpf_learn_bucket().
+ * Histogram of all values that a rule learns from, on one CPU. Values above the limit count, too.
+ * Each power of two has eight buckets; values below eight have one each: see frbpf_learn_bucket().
  */
 #define FRBPF_LEARN_BITS    3
 #define FRBPF_LEARN_BUCKETS 512	    /* 496 of them are used */
@@ -379,7 +379,7 @@ enum frbpf_cause {
 	FRBPF_CAUSE_SELF,     /* the subject is one of our own processes, or we write a dump */
 	FRBPF_CAUSE_COUNT,    /* fewer than n matches in the window of `count` */
 	FRBPF_CAUSE_RULE_CAP, /* the rule has reached its max-dumps */
-	FRBPF_CAUSE_CAP,      /* all rules together have reached theirs */
+	FRBPF_CAUSE_CAP,      /* all rules together have reached their max-dumps */
 	FRBPF_CAUSE_KEYS,     /* no room for one more process, thread, ... of `per` */
 	FRBPF_CAUSE_MAX,
 	FRBPF_CAUSE_NONE = FRBPF_CAUSE_MAX, /* the match is not suppressed */
@@ -432,8 +432,8 @@ struct frbpf_rule_state {
 	__u64 max_value;
 	__u64 sum;	 /* of all values */
 	__u64 keys_made; /* number of entries of `per` that were created */
-	__u64 wake_keys; /* after this many the daemon is woken to delete some; 0: no keys */
-	/* Histogram: bucket i counts matches with values of at least 2^i ns. The first one, which
+	__u64 wake_keys; /* after so many new keys the daemon is woken to delete some; 0: no keys */
+	/* Histogram: bucket i counts matches with values of at least 2^i ns. Bucket 0, which
 	 * includes matches without a value, is calculated as the rest of `matched`. */
 	__u64 values[FRBPF_MAX_VALUES];
 	struct frbpf_count count; /* for FRBPF_PER_RULE */
@@ -456,7 +456,7 @@ struct frbpf_rule_state {
 #define FRBPF_SUPPRESS_N_HELPERS (FRBPF_MAX_SLOTS + 2)
 #define FRBPF_SUPPRESS_HELPERS	 (FRBPF_MAX_SLOTS + 3)
 #define FRBPF_MAX_HELPERS	 21
-/* Then FRBPF_DEV() of the disk that dumps are written to; 0: it may be any. */
+/* Then FRBPF_DEV() of the disk that dumps are written to; 0: it may be any disk. */
 #define FRBPF_SUPPRESS_DISK (FRBPF_SUPPRESS_HELPERS + FRBPF_MAX_HELPERS)
 /*
  * Last, the directory that dumps are written below: FRBPF_DEV() of its file system (0: unknown),
@@ -490,7 +490,7 @@ enum frbpf_source {
 
 #include "extract.h"
 
-#define FRBPF_MAX_IN_FLIGHT 16384 /* begun and not ended: spans of one target, block requests */
+#define FRBPF_MAX_IN_FLIGHT 16384 /* spans of a target, or requests, under way */
 #define FRBPF_MAX_KEPT	    4096  /* further entries that stay for reuse by the same key */
 
 #define FRBPF_TAG_TRIGGER 0x46524201u /* "FRB", layout 1 */
@@ -537,9 +537,9 @@ struct frbpf_followed_key {
 struct frbpf_followed {
 	__u64 seen;  /* ns: time of the last look that found it */
 	__u64 ended; /* ns: it ended during a look that may yet fire for it; 0: it has not ended */
-	__u64 value; /* if it has ended: ns; and `ret` */
+	__u64 value; /* ns; valid if it has ended, like `ret` */
 	__s64 ret;
-	__u64 looker; /* of the look: struct frbpf_look */
+	__u64 looker; /* as in struct frbpf_look: the source that looks at this event */
 };
 
 #define FRBPF_TAG_ENDED 0x46524254u
@@ -629,7 +629,7 @@ struct frbpf_prefilter {
  * the other bank, and then flips.
  */
 struct frbpf_bank {
-	__u64 min_threshold; /* of its rules with a threshold, also PENDING; ~0: there are none */
+	__u64 min_threshold; /* lowest threshold, also of PENDING rules; HIT: 0; ~0: none */
 	__u32 n_rules;
 	__u32 fields;	   /* a bit per enum frbpf_field that a rule compares */
 	__u64 min_silence; /* of ABSENT rules; ~0: there are none */
@@ -651,15 +651,15 @@ enum frbpf_scope {
 /*
  * A look: the daemon runs programs that scan pending events, those that have begun and not ended. A
  * look describes one moment, `now`, which is read before the scan. An event that began earlier and
- * has not ended was pending at that moment. It matches a rule if it is above the threshold, and
- * was not when a look last saw it with this rule in force. So it matches exactly once, even if a
- * look misses it, and no list of earlier matches is needed.
+ * has not ended was pending at that moment. It matches a rule if it is above the threshold now. It
+ * must not have been above it when a look last saw it with this rule in force. So it matches
+ * exactly once, even if a look misses it, and no list of earlier matches is needed.
  */
 struct frbpf_look {
 	__u64 now;    /* ns; written by the daemon before the look */
 	__u64 last;   /* ns: `now` of the look before; 0: this is the first */
 	__u64 next;   /* ns: when an event may next pass a threshold; ~0: never */
-	__u64 looker; /* hash of the source and its target: who looks */
+	__u64 looker; /* hash of the source that looks and of its target */
 	__u32 bank;   /* the bank in force when the look began */
 	__u32 source; /* enum frbpf_source */
 };

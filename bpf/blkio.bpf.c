@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * blkio: how long a block request took from queueing to completion. blkio.device: from its issue to
- * the device to completion; if it was requeued, from the last issue. The subject is the task that
- * queued the request; for data written without O_DIRECT, that is a writeback thread. The subject is
- * saved when it queues the request, since it may end before the completion. `current` is the task
- * that the completion interrupted.
+ * blkio: how long a block request took from queueing to completion. blkio.device: how long it took
+ * from its issue to the device until its completion. If it was requeued, the last issue counts. The
+ * subject is the task that queued the request; for data written without O_DIRECT, that is a
+ * writeback thread. The subject is saved when it queues the request, since it may end before the
+ * completion. `current` is the task that the completion interrupted.
  *
  * A request is queued at block_io_start, when it has got a tag. It may then wait in the plug of its
  * issuer, in the scheduler, or for a flush before it. Kernels before 6.5 lack this tracepoint. On
@@ -30,7 +30,7 @@
 char LICENSE[] SEC("license") = "GPL";
 
 struct flight_data {
-	__u64 queued;	 /* ns; for blkio.device, any time after its allocation */
+	__u64 queued;	 /* ns; for blkio.device, a time after the request was allocated */
 	__u64 issued;	 /* ns; 0: not yet */
 	__u64 sector;	 /* the first sector, once a part has completed */
 	__u64 done;	 /* bytes of the parts that have completed */
@@ -48,7 +48,7 @@ struct flight_data {
 const volatile bool of_device;
 /* Flag in request::rq_flags: the request is part of a flush sequence of the kernel. */
 const volatile __u32 rqf_flush_seq = 1U << 4;
-const volatile __u32 req_op_zone_append = ~0U; /* ~0: there is none */
+const volatile __u32 req_op_zone_append = ~0U; /* ~0: this kernel has none */
 
 /*
  * Identify a request by its address relative to `control`. A key must be a number, and the only
@@ -161,7 +161,9 @@ int BPF_PROG(io_merge, struct request *rq)
 	return 0;
 }
 
-/* Set the request's fields. @cmd_flags, @sector: their present values. @bytes: of its last part. */
+/*
+ * Set the request's fields. @cmd_flags, @sector: its present values. @bytes: size of its last part.
+ */
 static __always_inline void match_request(struct match *m, __u32 cmd_flags, __u64 sector,
 					  const struct flight_data *p, __u32 bytes)
 {
@@ -363,7 +365,7 @@ static long stack_forget(void *map, struct stack_of *key, void *value, void *unu
 	return 0;
 }
 
-/* Second pass, if a rule fired: over all tasks. */
+/* Second pass, only if a rule fired: send the stacks of the tasks in stacks_of. */
 SEC("iter/task")
 int io_stacks(struct bpf_iter__task *ctx)
 {

@@ -144,7 +144,7 @@ struct request___before_5_17 {
 	struct gendisk *rq_disk;
 } __attribute__((preserve_access_index));
 
-/* FRBPF_DEV() of the disk that a request is for; 0: it has none. */
+/* FRBPF_DEV() of the disk that a request is for; 0: the request has none. */
 static __always_inline __u64 request_dev(struct request *rq)
 {
 	struct request___before_5_17 *old = (void *)rq;
@@ -246,7 +246,7 @@ struct file_lock___before_6_9 {
 	unsigned int fl_pid;
 } __attribute__((preserve_access_index));
 
-#define FILE_LOCK_WAITERS 16 /* most waiters between a lock and its holder */
+#define FILE_LOCK_WAITERS 16 /* most waiters in the chain that leads to the holder */
 
 /*
  * The pid, in the initial namespace, of the process that @lock waits for; 0: unknown. The lock that

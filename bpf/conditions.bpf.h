@@ -5,7 +5,9 @@
 
 #include "engine.bpf.h"
 
-/* MAY_HOLD: depends on values that are not filled in yet. `&` is "and", `|` is "or". */
+/*
+ * Results of a condition: `&` is "and", `|` is "or". MAY_HOLD: some values are not filled in yet.
+ */
 enum { HOLDS_NOT = 0, MAY_HOLD = 1, HOLDS = 3 };
 
 static __always_inline bool key_in(const __u64 *keys, __u32 key)
@@ -36,7 +38,7 @@ static __always_inline bool number_holds(__s64 val, __u8 op, __s64 arg)
 	return false;
 }
 
-/* Does the automaton @idx accept the string in these two words? See struct frbpf_glob. */
+/* Does the automaton @idx accept the string in @low and @high? See struct frbpf_glob. */
 __noinline int glob_holds(__u32 idx, __u64 low, __u64 high)
 {
 	struct frbpf_glob *glob = bpf_map_lookup_elem(&globs, &idx);

@@ -53,7 +53,7 @@ struct {
 
 const __u8 no_connect[sizeof(struct connect)] = {};
 
-/* Connects not measured because the table was full, or this CPU was evaluating another one. */
+/* Connects not measured because the table was full, or this CPU was evaluating another connect. */
 __u64 dropped;
 
 static __always_inline void save_peer(struct connect *c, const struct sock *sk)
@@ -162,7 +162,7 @@ static __always_inline void end_connect(const struct connect *c, const struct so
 	check_connect(c, &s, result);
 }
 
-/* Separate from cn_begin: it may interrupt that program, and must not be skipped then. */
+/* A program of its own: it may interrupt cn_begin, and must not be skipped then. */
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(cn_end, const struct sock *sk, int oldstate, int newstate)
 {

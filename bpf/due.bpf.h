@@ -24,8 +24,8 @@
 /* A due event. The events of a task form a list. */
 struct due {
 	__u64 begin;
-	__u64 seen;		  /* by the last look; may be of an earlier event */
-	__u64 key[DUE_KEY_WORDS]; /* of its table */
+	__u64 seen;		  /* ns: when the last look saw it; may be of an earlier event */
+	__u64 key[DUE_KEY_WORDS]; /* its key in the table of events */
 	__u32 depth;		  /* which of several starts of that key */
 	__u32 next;		  /* 1 + index of the next one; 0: it is the last */
 };
@@ -53,7 +53,7 @@ struct {
 	__type(value, __u32);
 } due_tasks SEC(".maps");
 
-__u32 n_due; /* in this look; before, the daemon sets it to 0 and empties due_tasks */
+__u32 n_due; /* in this look; before a look, the daemon sets it to 0 and empties due_tasks */
 
 /* First pass: collect an event. If there is no room, it is counted in `unmeasured`. */
 static __always_inline void due_add(const struct due_task *of, const struct due *event)
@@ -120,7 +120,7 @@ __noinline __u32 due_one(__u32 at, struct match *m, __u64 sp)
 	struct due *due;
 	__u32 index = at - 1;
 
-	barrier_var(sp); /* else clang may not pass it, if due_match() does not use it */
+	barrier_var(sp); /* else clang may not pass @sp, if due_match() does not use it */
 
 	if (!m)
 		return 0;

@@ -19,7 +19,7 @@ struct {
 	__type(value, struct frbpf_rule);
 } rules SEC(".maps");
 
-/* The automata of globs: also two banks, in the same layout. */
+/* The automata of globs: also two banks, in the layout of the rules. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 2 * FRBPF_MAX_GLOBS);
@@ -27,7 +27,7 @@ struct {
 	__type(value, struct frbpf_glob);
 } globs SEC(".maps");
 
-/* The ids of the cgroups that rules name; 0: it does not exist. One map for all sources. */
+/* The ids of the cgroups that rules name; 0: the cgroup does not exist. One map for all sources. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, FRBPF_MAX_CGROUPS);
@@ -141,7 +141,7 @@ struct {
 	__type(value, __u32);
 } scope SEC(".maps");
 
-/* The same, by address and by number of the task. Its size is that in bpf/scope.bpf.c. */
+/* The scope again, by address and by number of the task. The size is that in bpf/scope.bpf.c. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -162,7 +162,7 @@ __u64 unmeasured __attribute__((aligned(64)));
 __u64 texts_unread;
 /*
  * Values dropped because the kernel did not run our program where an earlier wait ended, or where
- * this one began.
+ * the measured one began.
  */
 __u64 not_seen;
 
@@ -205,8 +205,8 @@ struct match {
 	__u32 waits;	   /* a call that waits by nature: for a tty, a pipe ... */
 	__u32 alone;	   /* the subject is the current task: paths are stored only once */
 	__u32 fired;	   /* set by the engine: a trigger was sent */
-	__u32 counted;	   /* 1 + index of a rule that counted it, and is run again with tasks */
-	__u32 learnt;	   /* likewise, of a rule that learnt from it or added it to a sum */
+	__u32 counted;	   /* 1 + index of a rule that counted the event, to rerun with tasks */
+	__u32 learnt;	   /* likewise, of a rule that learnt from the event or added it to a sum */
 	__u32 first;	   /* index of the rule to begin with */
 	__u32 lacks_tasks; /* values of tasks are not filled in yet: see rules.bpf.h */
 	__u32 busy;	   /* in use: see user_probe.bpf.h */

@@ -19,10 +19,10 @@ enum frbpf_extract_kind {
 	FRBPF_EXTRACT_NONE,
 	FRBPF_EXTRACT_NUMBER,
 	FRBPF_EXTRACT_BE,     /* a big-endian number */
-	FRBPF_EXTRACT_STRING, /* its first 15 bytes */
+	FRBPF_EXTRACT_STRING, /* the first 15 bytes of a string */
 	FRBPF_EXTRACT_IPV4,   /* addresses start at the highest bits of the first word */
 	FRBPF_EXTRACT_IPV6,
-	FRBPF_EXTRACT_TID, /* this and the next two: of the task that runs; for keys of spans */
+	FRBPF_EXTRACT_TID, /* keys of spans: this and the next two, of the task that runs */
 	FRBPF_EXTRACT_PID,
 	FRBPF_EXTRACT_CPU,
 };
@@ -72,7 +72,10 @@ struct frbpf_usdt_arg {
 	__u8 pad[3];
 };
 
-/* The arguments at one place of a probe. Its index is the cookie of the program attached there. */
+/*
+ * The arguments at one place of a probe. The index of the place is the cookie of the program
+ * attached there.
+ */
 struct frbpf_usdt_place {
 	struct frbpf_usdt_arg arg[FRBPF_MAX_ARGS];
 	__u32 n_args;

@@ -36,7 +36,7 @@ enum frbpf_lock {
 /* Written when a wait for a lock begins; if the task only spun, when it ends. */
 struct frbpf_lock_wait {
 	struct frbpf_raw_common common;
-	__u64 lock;	     /* address; of a futex: in its process */
+	__u64 lock;	     /* address of the lock; of a futex: in its process */
 	__u64 spun_ns;	     /* time that the task has spun so far */
 	__u32 what;	     /* enum frbpf_lock */
 	__u32 owner;	     /* tid in the initial namespace; 0: unknown */
@@ -53,10 +53,10 @@ _Static_assert((sizeof(struct frbpf_lock_wait) + 4) % 8 == 0, "the kernel does n
 /* Written when a long interrupt or softirq ends, or when short ones have added up. */
 struct frbpf_interrupt {
 	struct frbpf_raw_common common;
-	__u64 ns;     /* time of it, or of all of them */
+	__u64 ns;     /* how long it took, or all of them took */
 	__u32 number; /* line of the interrupt, or vector; FRBPF_INTERRUPT_SEVERAL: several lines */
 	__u32 soft;   /* 1: a softirq */
-	__u32 times;  /* number of them */
+	__u32 times;  /* number of interrupts or softirqs */
 	char name[FRBPF_HANDLER_LEN]; /* of the handler; "": a softirq, or several handlers */
 } __attribute__((packed));
 
@@ -91,9 +91,9 @@ _Static_assert((FRBPF_OFF_CPU_HEAD + 4) % 8 == 0, "the kernel does not pad it");
  */
 struct frbpf_asleep {
 	__u32 size;		      /* of the record, bytes */
-	__u32 cpu;		      /* where the task ran last; if the sleep has ended: next */
+	__u32 cpu;		      /* where the task ran before or, if ended, after the sleep */
 	__u64 ended;		      /* ns; 0: not yet */
-	struct frbpf_off_cpu off_cpu; /* ns: when the sleep began */
+	struct frbpf_off_cpu off_cpu; /* off_cpu.ns: when the sleep began */
 } __attribute__((packed));
 
 #define FRBPF_ASLEEP_HEAD (16 + FRBPF_OFF_CPU_HEAD) /* bytes before the frames */

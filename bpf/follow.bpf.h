@@ -13,7 +13,7 @@ static __always_inline struct frbpf_followed_key followed_key(const struct frbpf
 	return (struct frbpf_followed_key){ rule->id, m->now - m->value, m->id };
 }
 
-/* A look has found an event that it may be following. */
+/* Note that a look has found the event, if the event is followed. */
 static __always_inline void follow_see(const struct frbpf_rule *rule, const struct match *m)
 {
 	struct frbpf_followed_key key = followed_key(rule, m);
@@ -65,7 +65,7 @@ __noinline int follow_begin(const struct frbpf_rule *rule, const struct match *m
 	if (!was)
 		return 0;
 	was->seen = m->now;
-	if (was->ended) /* it ended after the look had found it */
+	if (was->ended) /* the event ended after the look had found it */
 		follow_end(&key, was->ended, was->value, was->ret);
 	return 1;
 }
@@ -88,7 +88,7 @@ __noinline int follow_ended(const struct frbpf_rule *rule, const struct match *m
 	f.value = m->value;
 	f.ret = m->ret;
 	f.looker = look.looker;
-	if (bpf_map_update_elem(&followed, &key, &f, BPF_NOEXIST)) /* the look has added it */
+	if (bpf_map_update_elem(&followed, &key, &f, BPF_NOEXIST)) /* the look has added an entry */
 		follow_end(&key, m->now, m->value, m->ret);
 	return 0;
 }

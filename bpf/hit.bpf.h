@@ -106,7 +106,7 @@ static __always_inline void hit_take(struct hit_args *args, const __u64 *ctx, __
 #define READ_NUMBER(type_)                                                                         \
 	({                                                                                         \
 		type_ v_;                                                                          \
-		bpf_probe_read_kernel(&v_, sizeof(v_), (void *)addr); /* else it is 0 */           \
+		bpf_probe_read_kernel(&v_, sizeof(v_), (void *)addr); /* on failure: 0 */          \
 		v_;                                                                                \
 	})
 
@@ -242,7 +242,7 @@ static __always_inline bool hit_passes(__u32 bank, const struct frbpf_extracts *
 		const struct frbpf_extract *x = &xs->slot[i];
 		__u64 v = hit_arg(ctx, x->arg);
 
-		/* fast path: most numbers are in an argument, or in what one points to */
+		/* fast path: most numbers are an argument, or are where an argument points */
 		if (x->kind == FRBPF_EXTRACT_NUMBER && x->n_steps < 2) {
 			if (x->n_steps)
 				v = read_number(x, v + x->offset[0]);
@@ -311,7 +311,7 @@ static __always_inline __u32 hit_is_own(struct match *m, const struct hit *hit)
 		m->now = bpf_ktime_get_ns();
 	if ((__u32)BPF_CORE_READ(task, tgid) == control.self_tgid)
 		return true;
-	/* a kernel thread may write for us; hits of other programs are never ours */
+	/* a kernel thread may write for us; hits of other processes are never ours */
 	return BPF_CORE_READ(task, flags) & PF_KTHREAD && is_dump_written(m->now) &&
 	       hit_may_be_of_own_disk(hit) && hit_may_be_of_own_data(hit);
 }

@@ -32,7 +32,7 @@ struct flight {
 	__u32 kept;  /* the entry stays when it is idle */
 	__u32 pad;
 	struct flight_data data;
-	__u64 seen; /* ns: by the last look at pending events; may be of an earlier flight */
+	__u64 seen; /* ns: when the last look saw it; may be of an earlier flight */
 };
 
 struct {
@@ -127,7 +127,7 @@ static long flight_sweep(void *map, const void *key, struct flight *f, const __u
 
 /*
  * Delete entries that are idle or too old. Walking all of them takes long, so after a sweep that
- * deleted few, there is none for a second. True: some were deleted.
+ * deleted few, the next one waits for a second. True: some were deleted.
  */
 static __always_inline bool flights_sweep(__u64 now)
 {
@@ -192,7 +192,7 @@ __noinline int flight_add(const struct flight_key *from, __u64 now)
 
 /* ---- for sources ---- */
 
-#define FLIGHT_ATTEMPTS 3 /* another CPU may hold it for a moment */
+#define FLIGHT_ATTEMPTS 3 /* another CPU may hold the entry for a moment */
 
 /*
  * Lock the entry of @key, creating it if needed; it may be active. The source changes it and calls

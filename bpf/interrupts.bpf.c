@@ -15,9 +15,9 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define LEAST_NS  10000	  /* a shorter one explains nothing by itself */
+#define LEAST_NS  10000	  /* a shorter interrupt explains nothing by itself */
 #define SUM_NS	  1000000 /* short ones are added up for at least this long */
-#define SUM_SHARE 20	  /* an event is written if they took 1 / SUM_SHARE of the time */
+#define SUM_SHARE 20	  /* an event is written if short ones took 1 / SUM_SHARE of the time */
 
 #define LINES	FRBPF_SOFTIRQ_VECS /* index of the sum of all interrupts, after those of softirqs */
 #define N_SUMS	16		   /* a power of 2: the verifier understands a mask */

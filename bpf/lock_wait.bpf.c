@@ -5,8 +5,8 @@
  * task sleeps, the event is written when the wait begins. If it only spins, the event is written
  * when a long wait ends.
  *
- * Kernel locks contain their owner, except spinlocks. A glibc mutex has it beside its futex. For a
- * file lock, the owner is the process that blocks it.
+ * Of the kernel locks, mutexes, rw_semaphores and rt_mutexes contain their owner. A glibc mutex has
+ * it beside its futex. For a file lock, the owner is the process that blocks it.
  */
 #include "vmlinux.h"
 
@@ -26,7 +26,7 @@ char LICENSE[] SEC("license") = "GPL";
 #define LCB_F_PERCPU (1U << 4)
 #define LCB_F_MUTEX  (1U << 5)
 
-#define SPUN_LEAST_NS 50000	/* shorter ones explain nothing */
+#define SPUN_LEAST_NS 50000	/* shorter spins explain nothing */
 #define SPIN_LOST_NS  100000000 /* a spin that began longer ago has ended unseen */
 
 /* include/linux/fs.h: the lock is taken, so the task waits */
@@ -40,7 +40,7 @@ char LICENSE[] SEC("license") = "GPL";
 #define FUTEX_LOCK_PI2	  13
 #define FUTEX_TID_MASK	  0x3fffffff
 
-/* struct __pthread_mutex_s of glibc: the futex word if others wait; index of its owner */
+/* struct __pthread_mutex_s of glibc: its first word if others wait; index of the owner's word */
 #define MUTEX_CONTENDED 2
 #define MUTEX_OWNER	2
 
@@ -52,9 +52,9 @@ struct spin {
 };
 
 /*
- * The spin on this CPU. A spinning task is not preempted, but one that spins for a mutex may give
- * up the CPU: then the next task's spin replaces its own. A spin in an interrupt that comes
- * meanwhile is ignored.
+ * The spin on this CPU. A spinning task is not preempted. But a task that spins for a mutex may
+ * give up the CPU; then the spin of the next task replaces this one. A spin in an interrupt that
+ * comes meanwhile is ignored.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -188,7 +188,7 @@ int BPF_PROG(lw_posix, struct inode *inode, struct file_lock *lock, int ret)
 	return file_lock_wait(ctx, lock, ret, FRBPF_LOCK_POSIX);
 }
 
-/* Do the tids in its memory belong to the daemon's namespace? */
+/* Do tids in the memory of the task belong to the daemon's namespace? */
 static __always_inline bool shares_namespace(struct task_struct *task)
 {
 	/* a copy: before 6.2 the verifier refuses to add an unknown offset to a tracked pointer */

@@ -40,14 +40,14 @@ static __always_inline bool look_reaches(__u64 begin)
 	const struct frbpf_bank *bank = &control.bank[look.bank & 1];
 	__u64 value = look.now - begin;
 
-	if ((__s64)value < 0) /* it began after the look */
+	if ((__s64)value < 0) /* the event began after the look */
 		value = 0;
 	if (value <= bank->min_pending) {
 		look_again_at(begin + bank->min_pending);
 		return false;
 	}
 	if (value <= bank->max_pending)
-		look_again_at(look.now); /* it has yet to pass a higher threshold */
+		look_again_at(look.now); /* the event has yet to pass a higher threshold */
 	return true;
 }
 
@@ -78,7 +78,7 @@ static __always_inline struct match *look_match(__u64 begin, __u32 key, struct t
 	s.self = (__u32)subject->tgid == control.self_tgid;
 	match_measured(m, &s);
 	m->cpu = task_cpu(subject);
-	m->id = subject->pid; /* a source may set another one */
+	m->id = subject->pid; /* a source may set another id */
 	m->is_pending = 1;
 	return m;
 }

@@ -37,7 +37,8 @@ static __always_inline bool in_scope(struct task_struct *task)
 
 /*
  * The same for a task known only by its address or, below, by its number in the initial pid
- * namespace. A scope that is a cgroup has every number: the cgroup cannot be looked up.
+ * namespace. If the scope is a cgroup, every number counts as in scope: the cgroup of a number
+ * cannot be looked up.
  */
 static __always_inline bool address_in_scope(__u64 task)
 {

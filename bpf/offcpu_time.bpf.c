@@ -2,8 +2,8 @@
 /*
  * Writes offcpu-time into the rings of a session when a task comes back to a CPU: for how long it
  * slept, and where. Like perf record --off-cpu, it leaves out kernel threads and tasks that were
- * preempted. The user stack is taken when the task leaves the CPU, as only the current task has
- * one. The kernel stack is that of the sleep until the task runs again.
+ * preempted. The user stack is taken when the task leaves the CPU: only that of the current task
+ * can be read. The kernel stack is that of the sleep until the task runs again.
  *
  * After a freeze, an iterator lists the tasks that still sleep. Sleeps that ended meanwhile are in
  * a BPF ring buffer: their tasks may be gone before the iterator runs.
@@ -49,7 +49,8 @@ struct {
 } cgroups SEC(".maps");
 
 /*
- * The sleep of a task. Each recorded task has one: the programs of the scheduler must not allocate.
+ * The sleep of a task. Each recorded task has one before it sleeps: programs of the scheduler must
+ * not allocate.
  */
 struct off_cpu {
 	__u64 begin;	   /* ns; 0: it does not sleep */
@@ -134,7 +135,7 @@ static __always_inline bool task_wanted(struct task_struct *task)
 	       cgroup_wanted((__u64)BPF_CORE_READ(task, cgroups, dfl_cgrp));
 }
 
-/* Does it leave the CPU for a time that is recorded? */
+/* Does @prev leave the CPU for a time that is recorded? */
 static __always_inline bool task_leaves(struct task_struct *prev, bool preempt)
 {
 	if (sampled)
@@ -199,8 +200,8 @@ static __always_inline void off_cpu_begin(struct task_struct *task, __u64 now, b
 	})
 
 /*
- * ns, set by the daemon: the start of the last freeze; and its time, once the rings do not change
- * any more, until the sleeping tasks are listed (0: none are to be listed)
+ * ns, set by the daemon. freeze_began: when the last freeze began. frozen_at: since when no ring
+ * changes; 0 unless the sleeping tasks are yet to be listed.
  */
 __u64 freeze_began, frozen_at;
 
@@ -215,11 +216,11 @@ struct {
 	__uint(max_entries, 1 << 20); /* set before load */
 } ended SEC(".maps");
 
-__u64 ended_lost; /* did not fit into @ended */
+__u64 ended_lost; /* number of sleeps that did not fit into @ended */
 
 /*
- * A sleep that ends while ot_asleep() looks at it is listed once: by the first that calls this. At
- * a freeze, a task has one sleep to be listed.
+ * A sleep that ends while ot_asleep() looks at it is listed once: by the program that calls this
+ * first. At a freeze, a task has one sleep to be listed.
  */
 static __always_inline bool listed_first(struct off_cpu *s)
 {
@@ -228,7 +229,9 @@ static __always_inline bool listed_first(struct off_cpu *s)
 	return before != now && __sync_val_compare_and_swap(&s->listed, before, now) == before;
 }
 
-/* @size: of @r->off_cpu, which has been written, and has less than its full size. */
+/*
+ * Send @r to @ended. @size: bytes in use of @r->off_cpu, which is filled in up to the last frame.
+ */
 static __always_inline void asleep_ended(struct frbpf_asleep *r, __u64 size, __u64 begin, __u64 now)
 {
 	size += FRBPF_ASLEEP_HEAD - FRBPF_OFF_CPU_HEAD;

@@ -61,7 +61,7 @@ __noinline int inode_may_be_ours(__u64 addr)
 	if (!dev || !bpf_core_field_exists(inode->i_dentry) ||
 	    !bpf_core_field_exists(struct dentry, d_u.d_alias))
 		return true;
-	if (type == S_IFBLK) /* metadata of the file system on it */
+	if (type == S_IFBLK) /* metadata of the file system on that device */
 		return !suppress_value(FRBPF_SUPPRESS_DISK) || BPF_CORE_READ(inode, i_rdev) == dev;
 	if (type != S_IFREG && type != S_IFDIR)
 		return true;
@@ -84,7 +84,7 @@ __noinline int bio_may_be_ours(__u64 addr)
 	at = (unsigned long)BPF_CORE_READ(bio, bi_io_vec) +
 	     BPF_CORE_READ(bio, bi_iter.bi_idx) * bpf_core_type_size(struct bio_vec);
 	page = BPF_CORE_READ((struct bio_vec *)at, bv_page);
-	/* only the first page of a large one has the mapping */
+	/* of a compound page, only the first page has the mapping */
 	at = bpf_core_field_exists(struct page, compound_head) ? BPF_CORE_READ(page, compound_head)
 							       : 0;
 	if (at & 1)
@@ -93,7 +93,7 @@ __noinline int bio_may_be_ours(__u64 addr)
 	if (at & PAGE_MAPPING_FLAGS)
 		return false;
 	inode = BPF_CORE_READ((struct address_space *)at, host);
-	/* otherwise it is another kind of memory, such as a copy for a journal */
+	/* otherwise the page is of another kind, such as a copy for a journal */
 	if (!inode || (unsigned long)BPF_CORE_READ(inode, i_mapping) != at)
 		return true;
 	return inode_may_be_ours((__u64)inode);

@@ -24,8 +24,8 @@ static __always_inline void part_note(const struct frbpf_rule *rule, struct frbp
 }
 
 /*
- * Does a match with the outcome @cause count for rules that this one is a part of? It does if only
- * the cooldown or the caps of the part suppressed it.
+ * Does a match with the outcome @cause count for rules that this one is a part of? It does if it
+ * fired, or if only the cooldown, the caps or a full trigger queue suppressed it.
  */
 static __always_inline bool match_counts_as_part(__u32 cause)
 {

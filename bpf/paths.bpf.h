@@ -2,8 +2,8 @@
 /*
  * Builds the paths that conditions match: those of the cgroup and of the executable of a task. A
  * path is built when an event is above the lowest threshold and a rule needs the path. So it is
- * correct even right after a rename. Paths are cut after FRBPF_MATCH_PATH bytes or
- * FRBPF_PATH_NAMES names. One with more than PATH_STEPS steps (names and mounts) is empty: unknown.
+ * correct even right after a rename. Paths are cut after FRBPF_MATCH_PATH bytes or FRBPF_PATH_NAMES
+ * names. A path with more than PATH_STEPS steps (names and mounts) is empty: unknown.
  */
 #ifndef FRBPF_PATHS_BPF_H
 #define FRBPF_PATHS_BPF_H

@@ -14,7 +14,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Spans begun and not ended that `spans` has room for; then the oldest are evicted. */
+/* Number of spans under way for which `spans` has room; beyond it, the oldest are evicted. */
 const volatile __u64 max_spans = 1; /* set before load, with `spans` */
 
 struct span_key {
@@ -25,7 +25,7 @@ struct begun {
 	__u64 begin;
 	__u64 tid; /* this and `born`: of the thread that reached the start */
 	__u64 born;
-	__u64 seen; /* by the last look */
+	__u64 seen; /* ns: when the last look saw it */
 	__u64 args[FRBPF_MAX_ARGS];
 };
 
@@ -112,8 +112,8 @@ static __always_inline void set_values(struct match *m, const __u64 *start, cons
 /*
  * Count an added entry, and an eviction if there was one. The map does not report evictions, and an
  * end without a start is normal. But if more entries were added than the map can hold, it has
- * evicted one. Above FRBPF_MAX_IN_FLIGHT, it may evict entries before it is full, as CPUs hold free
- * ones. Those are not counted: they look like spans that are under way.
+ * evicted one. Above FRBPF_MAX_IN_FLIGHT, the map may evict entries before it is full, because CPUs
+ * hold free ones. Such evictions are not counted: they look like spans that are under way.
  */
 static __always_inline void count_evicted(void)
 {
@@ -133,7 +133,7 @@ static __always_inline long note_start(const struct span_key *key, const struct 
 	return err == -EEXIST ? bpf_map_update_elem(&spans, key, begun, BPF_ANY) : err;
 }
 
-/* 0, or negative errno: another CPU has deleted it, or it was evicted. */
+/* 0, or negative errno: another CPU has deleted the entry, or it was evicted. */
 static __always_inline long forget_start(const struct span_key *key)
 {
 	long err = bpf_map_delete_elem(&spans, key);
@@ -165,7 +165,7 @@ int ps_start(struct pt_regs *ctx)
 	if (!note_start(&key, &begun))
 		return 0;
 	__sync_fetch_and_add(&unmeasured, 1);
-	forget_start(&key); /* its end must not find an earlier one */
+	forget_start(&key); /* the end must not find an earlier start */
 	return 0;
 }
 

@@ -42,7 +42,7 @@ __noinline int state_count(struct frbpf_rule_state *st, __u64 value)
 
 	if (!st)
 		return 0;
-	/* the compiler knows that it is in bounds, the verifier before 6.0 does not */
+	/* the compiler knows that `bucket` is in bounds, the verifier before 6.0 does not */
 	barrier_var(bucket);
 	if (bucket)
 		__sync_fetch_and_add(&st->values[bucket % FRBPF_MAX_VALUES], 1);
@@ -112,7 +112,7 @@ count_of(const struct frbpf_rule *rule, struct frbpf_rule_state *st, const struc
 	count = bpf_map_lookup_elem(counts, &key);
 	if (count)
 		return count;
-	/* the first CPU creates it */
+	/* the first CPU creates the entry */
 	if (!bpf_map_update_elem(counts, &key, &no_count, BPF_NOEXIST))
 		key_made(rule, st);
 	return bpf_map_lookup_elem(counts, &key);
@@ -136,7 +136,7 @@ __noinline int count_reached(struct frbpf_count *count, const struct frbpf_rate 
 			return 0;
 		first = *(volatile __u64 *)&count->times[k % FRBPF_COUNT_MAX];
 		lap = (k / FRBPF_COUNT_MAX + 1) % FRBPF_COUNT_MAX;
-		/* if it has another lap, another CPU is writing it */
+		/* if the entry has another lap, another CPU is writing it */
 		if (first % FRBPF_COUNT_MAX == lap &&
 		    (__s64)(now - (first >> FRBPF_COUNT_LAP_BITS)) > (__s64)rate->time)
 			return 0;
@@ -172,7 +172,7 @@ __noinline int is_helper(__u64 pid)
 	return 0;
 }
 
-/* No cause: values of tasks are needed, but not filled in yet. */
+/* Not a cause: values of tasks are needed, but not filled in yet. */
 #define CAUSE_ASK_TASKS (FRBPF_CAUSE_MAX + 1)
 
 /* Why this match is suppressed; FRBPF_CAUSE_NONE: it may fire, unless another CPU is first. */
@@ -294,7 +294,7 @@ static __always_inline enum frbpf_cause cooldown_begin(const struct frbpf_rule *
 	return FRBPF_CAUSE_NONE;
 }
 
-/* Causes for which incidents report the number of suppressed matches and the largest of them. */
+/* Do incidents report how many matches @cause suppressed, and the largest of them? */
 static __always_inline bool cause_is_reported(enum frbpf_cause cause)
 {
 	return cause == FRBPF_CAUSE_COOLDOWN || cause == FRBPF_CAUSE_RULE_CAP ||

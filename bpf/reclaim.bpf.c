@@ -24,13 +24,14 @@ struct stall {
 	__u32 tid; /* 0: free */
 	__s32 order;
 	__u32 gfp;
-	__u64 seen; /* by the last look */
+	__u64 seen; /* ns: when the last look saw it */
 } __attribute__((aligned(32)));
 
 /*
  * The tasks that reclaim now, each in one of a few buckets chosen by its thread id. Stalls are
  * rare, so cache misses are the main cost: a stall fits in one cache line. A hash map touches its
- * buckets, a free list and two elements: 636 ns a stall. This takes 275, empty programs 136.
+ * buckets, a free list and two elements, and took 636 ns a stall. This array takes 275 ns, and
+ * empty programs 136 ns.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -114,12 +115,12 @@ static __always_inline void stall_end(unsigned long pages, enum frbpf_reclaim_sc
 			rules_run_for(m, task, task);
 		}
 	}
-	stall->begin = 0; /* a look must not take it for a stall of the next owner */
+	stall->begin = 0; /* a look must not take this stall for one of the next owner */
 	/* a full barrier: the writes of the next owner come after the reads here */
 	__sync_val_compare_and_swap(&stall->tid, tid, 0);
 }
 
-/* Look at stalls that have not ended: see look.bpf.h. Their scope is known only at the end. */
+/* Look at stalls that have not ended: see look.bpf.h. Scope and pages are known only at the end. */
 SEC("iter/task")
 int rc_look(struct bpf_iter__task *ctx)
 {
@@ -161,7 +162,7 @@ int BPF_PROG(rc_end, unsigned long pages)
 	return 0;
 }
 
-/* Kernels without CONFIG_MEMCG lack these two. */
+/* Kernels without CONFIG_MEMCG lack these two tracepoints. */
 SEC("tp_btf/mm_vmscan_memcg_reclaim_begin")
 int BPF_PROG(rc_cgroup_begin, int order, gfp_t gfp)
 {

@@ -5,9 +5,9 @@
  * fills a struct match with the values of the event and calls rules_run().
  *
  * Values of tasks cost more than anything else, so they are filled in when the first rule needs
- * them: rules_run() returns true, and is called again. Most events that match often end before
- * that. Their condition needs only values of the event, and cooldown and `count` are those of the
- * rule, not of the subject.
+ * them: rules_run() returns true, and is called again. Of the events that match often, most end
+ * before that. Their condition needs only values of the event, and cooldown and `count` are those
+ * of the rule, not of the subject.
  *
  * Rules are data. A global function evaluates a rule, so the verifier checks it once for any number
  * of rules. The loop around it costs the verifier a few instructions per rule. The engine reads
@@ -224,8 +224,8 @@ static __always_inline bool rule_learns(const struct frbpf_rule *rule,
 }
 
 /*
- * Is the rule about ended events, or about pending events, as @m is? A pending event must be new to
- * the rule: it was not above the threshold when a look last saw it with this rule in force.
+ * Is the rule about events like @m, which is either pending or has ended? A pending event must be
+ * new to the rule: it was not above the threshold when a look last saw it with this rule in force.
  */
 static __always_inline bool rule_is_about(const struct frbpf_rule *rule, const struct match *m)
 {

@@ -83,7 +83,7 @@ static long follow_lost(void *map, struct frbpf_followed_key *key, struct frbpf_
 	if (f->looker != look.looker)
 		return 0;
 	if (f->ended)
-		bpf_map_delete_elem(&followed, &of); /* the look did not fire for it */
+		bpf_map_delete_elem(&followed, &of); /* the look did not fire for the event */
 	else if (f->seen < look.last)
 		follow_end(&of, look.now, 0, 0);
 	return 0;

@@ -31,7 +31,7 @@ static __always_inline void wait_runnable(struct task_struct *task, __u64 now)
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(rq_wakeup, struct task_struct *task)
 {
-	if (!task_is_on_cpu(task)) /* otherwise it was woken before it slept */
+	if (!task_is_on_cpu(task)) /* otherwise the task was woken before it slept */
 		wait_runnable(task, bpf_ktime_get_ns());
 	return 0;
 }

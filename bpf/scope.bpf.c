@@ -30,7 +30,7 @@ struct {
 	__type(value, __u64);
 } scope_keys SEC(".maps");
 
-__u64 missing; /* tasks that have no entry because there was no memory */
+__u64 missing; /* tasks that lack an entry because there was no memory or no room */
 
 static __always_inline void scope_include(struct task_struct *task)
 {

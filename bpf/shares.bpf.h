@@ -2,7 +2,7 @@
 /*
  * Shares of time: the sum of the values of a rule in its window, separately for each CPU, cgroup
  * ... A value is spread over the slices that it lasted through. The oldest slice counts in
- * proportion to what the window still covers.
+ * proportion to the part of it that the window still covers.
  */
 #ifndef FRBPF_SHARES_BPF_H
 #define FRBPF_SHARES_BPF_H
@@ -31,7 +31,7 @@ share_of(const struct frbpf_rule *rule, struct frbpf_rule_state *st, const struc
 	share = bpf_map_lookup_elem(shares, &key);
 	if (share)
 		return share;
-	/* the first CPU creates it */
+	/* the first CPU creates the entry */
 	if (!bpf_map_update_elem(shares, &key, &no_share, BPF_NOEXIST))
 		key_made(rule, st);
 	return bpf_map_lookup_elem(shares, &key);
@@ -95,7 +95,7 @@ __noinline int share_add(struct frbpf_share *s, const struct frbpf_rate *rate, s
 			     ((length >> 10) + 1))
 			    << 10;
 		m->sum += n;
-		if (!slice--) /* the machine started in it */
+		if (!slice--) /* the machine started in this slice */
 			break;
 		end = start;
 		start -= length;

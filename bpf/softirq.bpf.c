@@ -71,7 +71,7 @@ int BPF_PROG(si_exit, unsigned int vec)
 	struct measured s;
 	struct match *m;
 
-	/* cleared even if it is not watched any more: the next one must not find it */
+	/* a run that is not watched any more must end here, too: the next one must not find it */
 	if (!run || !run->begin || vec >= FRBPF_SOFTIRQ_VECS)
 		return 0;
 	now = bpf_ktime_get_ns();

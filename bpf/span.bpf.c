@@ -82,7 +82,7 @@ static __always_inline void save_args(struct flight_data *data, const struct hit
 /* The time of the start at @depth. */
 static __always_inline __u64 *span_begun_at(struct flight *f, __u32 depth)
 {
-	/* the compiler may know that it is in bounds, the verifier of 6.1 does not */
+	/* the compiler may know that `depth` is in bounds, the verifier of 6.1 does not */
 	barrier_var(depth);
 	return &f->data.begin[depth % FRBPF_SPAN_DEPTH];
 }

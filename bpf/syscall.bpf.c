@@ -45,7 +45,7 @@ struct call {
 	__u64 sp;
 	__u32 stage;   /* enum call_stage */
 	__u32 restart; /* -ret when it left: ERESTARTSYS ... */
-	__u64 seen;    /* by the last look */
+	__u64 seen;    /* ns: when the last look saw it */
 };
 
 /* Created at the first watched call of a task, where no lock is held. */
@@ -61,7 +61,7 @@ struct {
  * look cannot read it from the memory of another task. Only tasks that make such calls have one.
  */
 struct call_path {
-	__u64 begin; /* of its call; 0: it could not be read */
+	__u64 begin; /* `begin` of its call; 0: the path could not be read */
 	char text[FRBPF_MATCH_PATH];
 };
 
@@ -104,7 +104,7 @@ static __always_inline bool call_restarts(const struct call *call, struct pt_reg
 	       call->ip == syscall_ip(regs) && call->sp == syscall_sp(regs);
 }
 
-/* The address of the path that the call was given; 0: it takes none. */
+/* The address of the path that the call was given; 0: the call takes none. */
 static __always_inline unsigned long path_arg(struct pt_regs *regs, __u32 nr)
 {
 	if (file_args[nr % FRBPF_KEY_MAX] == FRBPF_CALL_PATH_FIRST)
@@ -265,7 +265,7 @@ static __always_inline void peer_set_v4(struct peer *p, __be32 address)
 	p->address[1] = 0xffffULL << 32 | __builtin_bswap32(address);
 }
 
-/* The begin of struct sockaddr_in6, and of sockaddr_in (uapi/linux/in.h, in6.h). */
+/* The first members of struct sockaddr_in6, and of sockaddr_in (uapi/linux/in.h, in6.h). */
 struct call_sockaddr {
 	__u16 family;
 	__be16 port;
@@ -420,7 +420,7 @@ static __always_inline bool syscall_lasts(const struct call *call, struct pt_reg
 	       call->sp == syscall_sp(regs);
 }
 
-/* Take the copied path of a pending call. If it is unknown, it matches no condition. */
+/* Take the copied path of a pending call. An unknown path matches no condition. */
 static __always_inline void take_copied_path(struct match *m, struct task_struct *task, __u64 begin)
 {
 	struct path_text *path = &m->path[MATCH_SUBJECT][MATCH_CALL_PATH];
@@ -450,7 +450,7 @@ int sc_look(struct bpf_iter__task *ctx)
 	__u64 begin;
 	__u32 nr;
 
-	if (!task || task->exit_state) /* it was killed in the call */
+	if (!task || task->exit_state) /* the task was killed in the call */
 		return 0;
 	call = bpf_task_storage_get(&calls, task, 0, 0);
 	begin = call ? *(volatile __u64 *)&call->begin : 0;

@@ -33,7 +33,7 @@ struct call {
 	__u64 begin;
 	__u64 tid; /* this and `born`: of the thread that called */
 	__u64 born;
-	__u64 seen; /* by the last look */
+	__u64 seen; /* ns: when the last look saw it */
 	__u64 args[N_ARGS];
 };
 
@@ -203,8 +203,8 @@ LOOK_OVER(up_look, calls, call_look)
 #define STACK_MAX (64ULL << 20) /* bytes; a frame farther away is on another stack */
 
 /*
- * Is the thread still in the call? Not if it was left by longjmp() or an exception: then the frame
- * is not on its stack, which grows down, any more.
+ * Is the thread still in the call? Not if it was left by longjmp() or an exception: then its stack,
+ * which grows down, no longer has the frame.
  */
 static __always_inline bool call_lasts(__u64 frame, __u64 sp)
 {

@@ -8,7 +8,7 @@
 
 #include "user_probe.bpf.h"
 
-/* Its size is set at load. */
+/* The size of the map is set at load. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -53,7 +53,7 @@ static __always_inline __u64 place_arg(struct pt_regs *ctx, const struct frbpf_u
 	const struct frbpf_usdt_arg *arg;
 	__u64 v;
 
-	/* the compiler may know that it is in bounds, the verifier of 6.1 does not */
+	/* the compiler may know that `i` is in bounds, the verifier of 6.1 does not */
 	barrier_var(i);
 	arg = &place->arg[i % FRBPF_MAX_ARGS];
 	v = arg->value;

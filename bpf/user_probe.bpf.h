@@ -120,7 +120,9 @@ static __always_inline void user_match_end(struct match *m)
 	*(volatile __u32 *)&m->busy = 0;
 }
 
-/* Begin a match with the current task as subject. NULL: not in scope, or all are in use. */
+/*
+ * Begin a match with the current task as subject. NULL: not in scope, or no struct match is free.
+ */
 static __always_inline struct match *user_match_begin(struct measured *s)
 {
 	if (!current_in_scope())

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Records when each task began to wait, for sources that use tracepoints of the scheduler. Only the
- * iterator and the fork program create the task storage. The other programs run under a run-queue
+ * iterators and the fork program create the task storage. The other programs run under a run-queue
  * lock, where the allocator must not be called. That lock also serialises the events of a task, so
  * no atomics are needed.
  *
- * Some kernels run no program at some switches and wake-ups. On certain virtual machines these are
- * all that happen while a thread of PID 1 is current. A wait whose end is missed must not extend to
- * the next end that is seen. So the number of switches of the task is saved with the beginning. The
- * kernel increments it whenever the task is switched out, before the tracepoint.
+ * Some kernels run no program at some switches and wake-ups. On certain virtual machines, these are
+ * all switches and wake-ups while a thread of PID 1 is current. A wait whose end is missed must not
+ * extend to the next end that is seen. So the number of switches of the task is saved with the
+ * beginning. The kernel increments it whenever the task is switched out, before the tracepoint.
  */
 #ifndef FRBPF_WAITS_BPF_H
 #define FRBPF_WAITS_BPF_H
@@ -19,7 +19,7 @@ struct wait {
 	__u64 begin;	/* 0: the task does not wait */
 	__u64 switches; /* task_switches() at that time */
 	__u64 state;	/* enum frbpf_state; only if the source needs it */
-	__u64 seen;	/* by the last look */
+	__u64 seen;	/* ns: when the last look saw it */
 };
 
 struct {
@@ -88,7 +88,7 @@ int waits_look(struct bpf_iter__task *ctx)
 
 	if (!task || task->exit_state) /* a dead task only waits for its parent */
 		return 0;
-	/* the kernel may have refused it at the fork: a later wait is seen */
+	/* create the storage if the kernel refused it at the fork: a later wait is then seen */
 	wait = bpf_task_storage_get(&waits, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	begin = wait ? *(volatile __u64 *)&wait->begin : 0;
 	if (!begin || !look_reaches(begin))
@@ -104,8 +104,8 @@ int waits_look(struct bpf_iter__task *ctx)
 }
 
 /*
- * wait_lasts() at the end of a wait whose value matters. False is counted in `not_seen`. The task
- * does not run yet, not even at the switch to it.
+ * Is this still the recorded wait? Call it at the end of a wait whose value matters. False is
+ * counted in `not_seen`. Even at the switch to it, the task does not run yet.
  */
 static __always_inline bool is_same_wait(const struct wait *wait, struct task_struct *task)
 {
