@@ -8,8 +8,8 @@
  * user space sees; engine/ is shared by all sources and their rules.
  *
  * The sources share maps, such as the trigger queue and rule states. One thread may update while
- * another consumes. The process that calls update is never a subject of rules, so the daemon forks
- * itself before.
+ * another consumes. The process that calls update is never a subject of rules, so a daemon that
+ * forks must do so before.
  */
 #ifndef FRBPF_DETECT_DETECTORS_H
 #define FRBPF_DETECT_DETECTORS_H
@@ -37,11 +37,11 @@ void detectors__set_app_path(struct detectors *d, const char *path, int dir_fd);
 void detectors__set_app_common(struct detectors *d, const char *path);
 
 /*
- * Confine the rules to some tasks: others are no subjects, and are not counted. Call at most one of
- * the two, before the first update. Confined to tasks, the scope is empty until
- * detectors__include() adds a process with its threads. What they fork later is included, even
- * after it is reparented. Confined to a cgroup, the scope is that of @id (see cgroup__id()) and
- * those below it.
+ * Confine the rules to some tasks: others are no subjects, and are not counted. Call
+ * detectors__confine_to_tasks() or detectors__confine_to_cgroup(), not both, before the first
+ * update. Confined to tasks, the scope is empty until detectors__include() adds a process with its
+ * threads. What they fork later is included, even after it is reparented. Confined to a cgroup, the
+ * scope is that of @id (see cgroup__id()) and those below it.
  */
 int detectors__confine_to_tasks(struct detectors *d, struct err *err);
 int detectors__include(struct detectors *d, pid_t pid, struct err *err);
@@ -118,8 +118,8 @@ void detectors__tidy(struct detectors *d);
 /* A descriptor that is readable when there are many entries: call detectors__step_keys() then. */
 int detectors__keys_fd(const struct detectors *d);
 /*
- * Delete expired entries of rules with many. Returns the time, ns, after which to call it again
- * even if the descriptor stays silent, or UINT64_MAX.
+ * Delete expired entries of rules with many entries. Returns the time, ns, after which to call it
+ * again even if the descriptor stays silent, or UINT64_MAX.
  */
 uint64_t detectors__step_keys(struct detectors *d);
 

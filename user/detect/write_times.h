@@ -17,7 +17,7 @@ struct write_times { /* { .lock = PTHREAD_MUTEX_INITIALIZER }: nothing was writt
 	pthread_mutex_t lock;
 	struct write_time {
 		uint64_t begin, end; /* ns; UINT64_MAX: not ended */
-	} v[WRITE_TIMES_MAX];	     /* oldest first; beyond that, the two oldest are joined */
+	} v[WRITE_TIMES_MAX];	     /* oldest first; if it is full, the two oldest are joined */
 	size_t n;
 };
 

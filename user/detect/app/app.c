@@ -25,7 +25,7 @@ struct app {
 	} want[2][FRBPF_MAX_ARGS];
 };
 
-/* Get the thread that sent the message, which names it: the kernel reports only the process. */
+/* Get the thread that sent @m, as @m says: the kernel reports only the process. */
 static pid_t thread_of(const struct app_message *m, pid_t pid)
 {
 	const struct app_arg *arg = app_message__arg(m, TID_KEY);

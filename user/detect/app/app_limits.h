@@ -2,7 +2,7 @@
 /*
  * Limits how many messages a user may send: a token bucket for each, in a table of fixed size. A
  * user with many uids (a range in /etc/subuid) counts as one. Nobody is refused because the table
- * is full: if all buckets for a uid are in use, it shares one. Others cannot predict which.
+ * is full: if all buckets for a uid are in use, the uid shares one. Others cannot predict which.
  */
 #ifndef FRBPF_DETECT_APP_LIMITS_H
 #define FRBPF_DETECT_APP_LIMITS_H

@@ -183,7 +183,7 @@ static void take_datagram(struct app_socket *s, struct datagram *d)
 	if (!d->has_sender || !app_limits__take(&s->limits, d->sender.uid, now_ns()))
 		count_datagram(&s->limited);
 	else if (app_message__parse(d->data, d->len, &s->message, &why, &at) ||
-		 s->message.duration > d->sender.time) /* it would have begun before the boot */
+		 s->message.duration > d->sender.time) /* the event would precede the boot */
 		count_datagram(&s->malformed);
 	else
 		hand_over_message(s, &s->message, &d->sender);
@@ -240,7 +240,7 @@ static int open_endpoint(struct endpoint *e)
 
 	if (fd < 0)
 		return -errno;
-	/* before bind(), so that the first message has them, too */
+	/* before bind(), so that the first message comes with its sender and time, too */
 	if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &one, sizeof(one)) ||
 	    setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &one, sizeof(one)))
 		return -errno;

@@ -61,7 +61,10 @@ static int find_disk_by_name(const char *name, uint64_t *ret, struct err *err)
 	return found ? 0 : refuse_missing_disk(name, err);
 }
 
-/* Read the sysfs link to a device's directory. A partition's is in the directory of its disk. */
+/*
+ * Read the sysfs link to the directory of a device. A partition has its directory in that of its
+ * disk.
+ */
 static char *sysfs_disk_link(uint64_t dev, char *buf, size_t size)
 {
 	char path[64];

@@ -31,7 +31,7 @@ struct learner {
 	uint32_t at;	     /* index of the present slice; it is filled when it ends */
 	uint64_t due;	     /* ns: when the present slice ends */
 	uint64_t percentile; /* ns; 0: unknown */
-	uint64_t time;	     /* ns: when it was calculated; 0: before this process began */
+	uint64_t time;	     /* ns: when `percentile` was calculated; 0: before this process */
 };
 
 struct learners {
@@ -198,7 +198,7 @@ static void learners__step(struct learners *l, uint32_t slot, uint64_t now)
 	l->changes++;
 }
 
-/* ---- when ---- */
+/* ---- timer ---- */
 
 static void learners__set_timer(struct learners *l)
 {
@@ -237,7 +237,7 @@ static void learners__on_timer(void *arg, uint32_t events)
 	uint64_t expired;
 
 	(void)events;
-	if (read(l->timer, &expired, sizeof(expired)) > 0) /* else it was rearmed meanwhile */
+	if (read(l->timer, &expired, sizeof(expired)) > 0) /* else the timer was rearmed */
 		learners__advance(l, now_ns());
 }
 
@@ -375,7 +375,7 @@ void learners__take_back(struct learners *l, uint32_t slot)
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* ---- for others ---- */
+/* ---- for other modules ---- */
 
 bool learners__get(struct learners *l, uint32_t slot, struct learnt *ret)
 {

@@ -32,7 +32,10 @@ int learners__give(struct learners *l, uint32_t slot, const struct rule_conf *r,
 /* The slot has no rule any more. */
 void learners__take_back(struct learners *l, uint32_t slot);
 
-/* Collect counts and write limits that are due at @now, ns; called by a timer in that thread. */
+/*
+ * Collect counts and write limits that are due at @now, ns; called by a timer in the thread of the
+ * listener.
+ */
 void learners__advance(struct learners *l, uint64_t now);
 
 struct learnt {

@@ -10,7 +10,7 @@
 
 /* The messages of libbpf in one thread between begin and end. */
 struct load_log {
-	char cause[256];    /* its first warning, one line */
+	char cause[256];    /* the first warning, one line */
 	char verifier[384]; /* the last lines of the log of the verifier, if it refused a program */
 };
 

@@ -10,7 +10,7 @@ enum kind { RANGE, ALL_BUT, ANY };
 struct set {
 	enum kind kind;
 	int64_t lo, hi;
-	uint64_t bits; /* of a range: the lowest six bits that its numbers have */
+	uint64_t bits; /* of a range: bit i is set if the six lowest bits of a number in it are i */
 };
 
 static const struct set any_number = { .kind = ANY };
@@ -35,7 +35,7 @@ static struct set predicate_set(const struct frbpf_node *n, bool wide)
 	case FRBPF_OP_EQ:
 		return range_set(v, v);
 	case FRBPF_OP_NE:
-		/* where a second word may differ, the first may be the same */
+		/* values that differ only in the second word have the same first word */
 		return wide ? any_number : (struct set){ .kind = ALL_BUT, .lo = v };
 	case FRBPF_OP_LT:
 		return v == INT64_MIN ? any_number : range_set(INT64_MIN, v - 1);
@@ -74,7 +74,7 @@ static struct set value_set_union(struct set a, struct set b)
 		return any_number;
 	if (a.kind == RANGE)
 		return value_set_union(b, a);
-	/* a is all but one */
+	/* @a has all numbers but one */
 	if (b.kind == ALL_BUT)
 		return a.lo == b.lo ? a : any_number;
 	return a.lo < b.lo || a.lo > b.hi ? a : any_number;

@@ -133,7 +133,9 @@ uint32_t rate_keys__room(uint32_t max, size_t n_rules)
 	return room > ROOM_MIN ? room : ROOM_MIN;
 }
 
-/* `keys` counts the entries of all maps of a rule: wake up for a quarter of the smallest map. */
+/*
+ * `keys_made` counts the entries of all maps of a rule: wake up for a quarter of the smallest map.
+ */
 uint32_t rate_keys__wake(const struct rule_conf *r, size_t n_rules)
 {
 	if (!rate_keys__wanted(r))

@@ -39,8 +39,8 @@ void rate_keys__take_back(struct rate_keys *k, uint32_t slot);
 int rate_keys__fd(const struct rate_keys *k);
 /*
  * Delete expired entries, if the programs asked for it or it is due. Returns the time, ns, after
- * which to call it again even if the descriptor stays silent. UINT64_MAX: the maps are less than
- * half full.
+ * which to call it again even if the descriptor stays silent. UINT64_MAX: no map is more than half
+ * full.
  */
 uint64_t rate_keys__step(struct rate_keys *k, uint64_t now);
 /* Delete expired entries now, but at most once a second. */

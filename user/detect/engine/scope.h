@@ -20,7 +20,7 @@ int scope__map_fd(const struct scope *s);
 int scope__keys_fd(const struct scope *s);
 /* Add the process @pid with all of its threads. -ESRCH: it has ended. */
 int scope__add(struct scope *s, pid_t pid, struct err *err);
-/* The number of tasks that are missing in the scope because there was no memory. */
+/* The number of tasks that are missing in the scope because there was no memory or no room. */
 uint64_t scope__missing(const struct scope *s);
 void scope__free(struct scope *s);
 

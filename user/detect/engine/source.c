@@ -264,7 +264,7 @@ void source__flip(struct source *s)
 	if (s->ops->change_keys)
 		s->ops->change_keys(s, s->control->bank[now].watched_keys,
 				    s->control->bank[!now].watched_keys);
-	/* Release: whoever reads the new count sees the bank that it names. */
+	/* Release: a program that reads the new count also sees the rules in that bank. */
 	__atomic_add_fetch(&s->control->bank_flips, 1, __ATOMIC_SEQ_CST);
 	look__resume(s->look);
 }

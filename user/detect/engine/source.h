@@ -127,8 +127,8 @@ void source__flip(struct source *s);
 void source__free(struct source *s);
 
 /*
- * For sources, before they load @obj: reuse the maps of @env, and size its own maps. 0 or negative
- * errno.
+ * For sources, before they load @obj: reuse the maps of @env, and set the sizes of the others. 0 or
+ * negative errno.
  */
 int source__prepare(struct source *s, struct bpf_object *obj, const struct source_env *env);
 /* For sources, once @skel_ is loaded: set the pointers and descriptors that all skeletons have. */

@@ -59,7 +59,7 @@ int text_set__fill(struct text_set *set, const struct slots *cur, const struct r
 /* ---- patterns ---- */
 
 struct pattern_set {
-	struct text_set texts; /* each of an enum path_glob */
+	struct text_set texts; /* the kind of each is an enum path_glob */
 };
 
 static bool is_pattern(const struct frbpf_node *n, uint32_t *ret_kind)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A set of the texts that rules compare with and BPF looks up in a map: paths of cgroups, patterns.
- * Each text has an index in the map. It keeps the index while successive sets have it.
+ * Each text has an index in the map. It keeps the index while successive sets contain the text.
  */
 #ifndef FRBPF_DETECT_TEXT_SET_H
 #define FRBPF_DETECT_TEXT_SET_H
@@ -34,7 +34,7 @@ size_t text_set__find(const struct text_set *set, const char *text, uint32_t kin
 /*
  * ---- patterns ----
  *
- * Those that rules match paths with, and the map of their automata. Life of a set: make for
+ * The patterns that rules match paths with, and the map of their automata. Life of a set: make for
  * the new rules, write before they come into force, take over its slots, free.
  */
 

@@ -35,9 +35,9 @@ struct feed_programs {
 struct feed {
 	struct feed_programs of[FEED_KINDS];
 	struct ring_buffer *ended; /* owned: of asleep_programs() */
-	struct buf *ended_to;	   /* while feed__asleep() reads @ended */
+	struct buf *ended_to;	   /* where feed__asleep() puts what it reads from @ended */
 	uint64_t freeze_began;	   /* ns */
-	uint64_t lost;		   /* ended sleeps: when feed__asleep() was called last */
+	uint64_t lost;		   /* `ended_lost` of the programs at the last feed__asleep() */
 	char lacking[256];
 };
 

@@ -67,9 +67,9 @@ int feed__attach(struct feed *f, struct err *err);
 int feed__mark(struct feed *f, const pid_t *tids, size_t n, size_t *ret_new);
 
 /*
- * Tell the programs of a freeze: it begins at @time, ns; then, that no ring changes any more since
- * @time. The copies of the rings lack sleeps that end meanwhile or later: they are held until
- * feed__asleep() takes them. Real-time threads may call this.
+ * Tell the programs that a freeze begins at @time, ns; then, that no ring has changed since @time.
+ * Sleeps that end after the first call may be missing in the copies of the rings: the programs keep
+ * them until feed__asleep() takes them. Real-time threads may call this.
  */
 void feed__freeze_begins(struct feed *f, uint64_t time);
 void feed__frozen(struct feed *f, uint64_t time);

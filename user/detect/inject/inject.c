@@ -84,7 +84,7 @@ static bool has_entry(int scope_fd, pid_t pid)
 		return pid && sender_ended(errno);
 	if (!bpf_map_lookup_elem(scope_fd, &pidfd, &value))
 		return true;
-	again = syscall(SYS_pidfd_open, pid, 0); /* it may have ended meanwhile */
+	again = syscall(SYS_pidfd_open, pid, 0); /* the task may have ended meanwhile */
 	return again < 0 && sender_ended(errno);
 }
 
@@ -165,7 +165,7 @@ static int read_proc_task(int dir, struct proc_task *ret)
 		       ?: proc_file__stat(dir, &ret->stat);
 }
 
-/* Add ids from the root down; 0 for a cgroup that has been removed meanwhile. */
+/* Add the ids of existing cgroups, from the root down. own_cgroup is 0 if the last was removed. */
 static void add_cgroups(struct frbpf_event *e, enum event_task who, char *path)
 {
 	char mount[PATH_MAX], *end = path;

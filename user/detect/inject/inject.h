@@ -59,8 +59,9 @@ enum event_task { EVENT_SUBJECT, EVENT_CURRENT }; /* index of struct frbpf_event
  * Describe thread @tid of our pid namespace in @e: names, pid, tid, ppid, uid, prio and, with
  * @cgroups, the ids of its cgroup (v2) and of those above. For the subject also its times of birth,
  * which distinguish reused numbers, and whether it is one of our processes. 0, or -ESRCH if the
- * thread has ended. Then @e has @tid as its tid, and as its pid if that was 0; the rest stays
- * unchanged, so callers may set what they know before.
+ * thread has ended. Then @e gets @tid as its tid, and as its pid if that was 0; for the subject,
+ * also in `thread` and `process`. The rest stays unchanged, so callers may set what they know
+ * before.
  */
 int proc_subject__fill(struct frbpf_event *e, enum event_task who, pid_t tid, bool cgroups);
 

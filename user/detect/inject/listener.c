@@ -23,7 +23,7 @@ struct listener {
 	pthread_mutex_t lock; /* recursive: an @fn may remove entries */
 	struct entry *entries;
 	uint64_t last_id;
-	int epoll; /* these two: -1 while nothing runs */
+	int epoll; /* this and `stop`: -1 while the thread does not run */
 	int stop;
 	pthread_t thread;
 };

@@ -261,7 +261,7 @@ static int find_library(struct library *lib)
 	if (!buf__read_file(&cache, LD_CACHE, LD_CACHE_MAX))
 		ld_cache__each(cache.data, cache.len, compare_library, lib);
 	buf__free(&cache);
-	/* not if the cache knows the library: directories have more names of the same file */
+	/* only if the cache lacks the library: in directories, one file may have several names */
 	for (size_t i = 0; !lib->soname[0] && i < ARRAY_SIZE(library_directories); i++)
 		list_directory(library_directories[i], lib);
 	if (!lib->soname[0])

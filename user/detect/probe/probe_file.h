@@ -38,8 +38,8 @@ struct probe_files { /* { 0 } is an empty one */
  */
 int probe_files__find(const char *path, struct probe_files *ret, struct err *err);
 /*
- * Open a file that was found for reading, if it is still the same file. Returns a descriptor that
- * the caller closes, or negative errno with a message in @err.
+ * Open for reading a file that probe_files__find() has found, if it is still the same file. Returns
+ * a descriptor that the caller closes, or negative errno with a message in @err.
  */
 int probe_file__open(const struct probe_file *file, struct err *err);
 void probe_files__free(struct probe_files *files);

@@ -91,7 +91,7 @@ static bool probe_span_is_stale(const struct source *s)
 
 /* ---- load ---- */
 
-/* Call @fn for each place of an end, and its arguments. It ends at the first error. */
+/* Call @fn for each place of an end, with its arguments. Stops at the first error. */
 static int each_span_place(struct probe_span *p, int end,
 			   int (*fn)(struct probe_span *p, int end, uint32_t index, int file,
 				     uint64_t offset, uint64_t semaphore,

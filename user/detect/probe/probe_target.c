@@ -130,7 +130,7 @@ int probe_target__find(enum frbpf_source source, const char *target, struct prob
 	return code;
 }
 
-/* The same file, and not written to since. */
+/* Is it the same file, and was it not written to in between? */
 static bool is_same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&

@@ -29,8 +29,8 @@ int user_probe__find(enum frbpf_source source, const char *target, struct user_p
 /* Take over @link. If it is NULL, returns the negative errno of making it. */
 int user_probe__keep(struct user_probe *p, struct bpf_link *link);
 /*
- * Entries of an LRU map that must not evict one of FRBPF_MAX_IN_FLIGHT. Each CPU may hold free
- * entries that others cannot take: LOCAL_FREE_TARGET of the kernel's bpf_lru_list.c.
+ * The size for an LRU map that must hold FRBPF_MAX_IN_FLIGHT entries without evicting one. Each CPU
+ * may hold free entries that others cannot take: LOCAL_FREE_TARGET of the kernel's bpf_lru_list.c.
  */
 uint32_t user_probe__lru_entries(void);
 /*

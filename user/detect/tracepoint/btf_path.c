@@ -414,7 +414,7 @@ static int take_key_type(struct walk *w)
 		return err_set(w->err, -EINVAL, "a key must be a number or a pointer, not a %s",
 			       btf_type__text(w->btf, w->type, text, sizeof(text)));
 	err = place_number(w, btf_is_ptr(t) ? sizeof(__u64) : t->size);
-	w->v->where.is_signed = !w->v->where.shift_right; /* a key of 64 bits keeps all of them */
+	w->v->where.is_signed = !w->v->where.shift_right; /* a 64-bit key keeps all of its bits */
 	return err;
 }
 

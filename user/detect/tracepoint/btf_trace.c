@@ -25,7 +25,10 @@ static const struct btf_type *func_proto(const struct btf *btf, const char *pref
 	return t ? btf__type_by_id(btf, t->type) : NULL;
 }
 
-/* Find the prototype that the verifier uses, in the typedef of the tracepoint. It has no names. */
+/*
+ * Find the prototype that the verifier uses, in the typedef of the tracepoint. Its arguments have
+ * no names.
+ */
 static const struct btf_type *trace_proto(const struct btf *btf, const char *name)
 {
 	const struct btf_type *t;
@@ -99,7 +102,7 @@ static bool search_modules(struct btf_trace *t, const char *name)
 	return found;
 }
 
-/* Find out why libbpf could not load the BTF, which it does not report. */
+/* Find out why the BTF could not be loaded: libbpf does not report that. */
 static int no_btf(void)
 {
 	struct btf *btf = btf__parse(BTF_DIR "/vmlinux", NULL);

@@ -97,7 +97,7 @@ int event_format__parse(const char *text, size_t len, struct event_format **ret)
 	return 0;
 }
 
-/* Owned by the caller. */
+/* The caller owns *ret. */
 static int find_tracepoint(const char *target, struct tracepoint **ret, struct err *err)
 {
 	const char *colon = strchr(target, ':');

@@ -122,7 +122,7 @@ static int eval_number(const struct format_words *w, int64_t *ret)
 	return errno || end[strspn(end, "uUlL")] ? -EINVAL : 0;
 }
 
-/* "(unsigned long)", "(u32)" before a value: two names, or one that no operator follows. */
+/* Skip a cast such as "(unsigned long)" or "(u32)": two names, or one that no operator follows. */
 static bool skip_cast(struct format_words *w)
 {
 	struct format_words p = *w;
@@ -239,7 +239,7 @@ static int apply_sign(char sign, int64_t a, int64_t b, int64_t *ret)
 	return 0;
 }
 
-/* Evaluate a value and what follows by operators of @level and above. */
+/* Evaluate a value, and all that operators of @level and above combine with it. */
 static int eval_level(struct eval *e, int level, int64_t *ret)
 {
 	const struct binary *op;

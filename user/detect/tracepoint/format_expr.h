@@ -22,7 +22,7 @@ enum format_word_kind {
 struct format_words {
 	const char *next, *end; /* of the text; borrowed */
 	enum format_word_kind kind;
-	const char *s; /* the word, and its bytes */
+	const char *s; /* the word; @len is its number of bytes */
 	size_t len;
 };
 

@@ -39,8 +39,8 @@ static bool find_in_enum(const struct btf *btf, const struct btf_type *t, const 
 }
 
 /*
- * An enumerator that the header of the tracepoint does not export: { TCP_ESTABLISHED,
- * "TCP_ESTABLISHED" }.
+ * Find the value of an enumerator in the BTF. The header of the tracepoint does not export it, as
+ * in { TCP_ESTABLISHED, "TCP_ESTABLISHED" }.
  */
 static int find_in_kernel(const char *s, size_t len, void *arg, int64_t *ret)
 {
@@ -103,7 +103,7 @@ static int add_value_name(struct names *names, const char *name, int64_t value)
 	return 0;
 }
 
-/* { VALUE, "NAME" }, { VALUE, "NAME" } ... */
+/* Read { VALUE, "NAME" }, { VALUE, "NAME" } ... */
 static int take_symbolic_names(struct search *s, struct format_words *w, struct names *ret)
 {
 	char name[NAME_MAX_LEN];

@@ -59,8 +59,8 @@ static bool is_named(const struct rule_conf *rule, const struct rule_arg *arg,
 }
 
 /*
- * If the rule compares @arg with the name of a constant, get the constants of the field of that
- * name in the format. They are owned by *ret. NULL: there are none.
+ * If the rule compares @arg with the name of a constant, get the constants of the format's field
+ * named @arg. They are owned by *ret. NULL: there are none.
  */
 static const struct constant *names_of_field(const struct rule_conf *rule,
 					     const struct rule_arg *arg,
@@ -385,7 +385,10 @@ void tracepoint_bind__warn(const struct rule_conf *rule, struct diags *d)
 	btf_trace__free(trace);
 }
 
-/* Describe the filter as if this rule were the only one: it really passes what any rule matches. */
+/*
+ * Describe the filter as if this rule were the only one: the real filter passes what any rule
+ * matches.
+ */
 static char *fields_way(const struct rule_conf *rule)
 {
 	struct event_format *format;

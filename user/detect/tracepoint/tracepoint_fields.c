@@ -45,7 +45,7 @@ struct tap {
 		struct tap *tap;
 		size_t i;
 	} * fds;      /* of the listener; owned */
-	size_t n_fds; /* added to it */
+	size_t n_fds; /* how many were added to the listener */
 };
 
 /* The properties of a rule that decide whether its tracepoint may be paused. */
@@ -327,7 +327,10 @@ static void learn_tid(void *arg, uint32_t events)
 	sem_post(&l->done);
 }
 
-/* Have the thread of the listener find its number. It runs as long as it has the timer. */
+/*
+ * Have the thread of the listener find its number. That thread runs as long as the listener has the
+ * timer.
+ */
 static int learn_listener(struct source *s, struct fields *f)
 {
 	struct learning l = { .event_fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK),
@@ -373,7 +376,10 @@ static void free_bank(struct fields *f, uint32_t bank)
 	f->n_rules[bank] = 0;
 }
 
-/* Rules that count, or cool down per process and so on, must see every event. */
+/*
+ * These rules must see every event: on absence, quiet, with `count`, or with a cooldown per process
+ * and so on.
+ */
 static int take_rules(struct fields *f, uint32_t bank, const struct rule_table *table)
 {
 	uint32_t n = table->bank.n_rules;

@@ -12,7 +12,7 @@ static const struct {
 	const char *task;
 	const char *pid;
 } subjects[] = {
-	{ "oom:mark_victim", "task", "pid" }, /* the number until 6.8 */
+	{ "oom:mark_victim", "task", "pid" }, /* `pid` until 6.8, then `task` */
 	{ "oom:oom_score_adj_update", "task" }, { "signal:signal_generate", "task" },
 	{ "sched:sched_switch", "next" },	{ "sched:sched_waking", "p" },
 	{ "sched:sched_wakeup*", "p" },		{ "sched:sched_migrate_task", "p" },
@@ -23,7 +23,10 @@ static const struct {
 	{ "task:task_rename", "task" },		{ "cgroup:cgroup_*_task*", "task" },
 };
 
-/* These interrupt a task that has nothing to do with them, so they have no subject. */
+/*
+ * Tracepoints in interrupts. The interrupted task has nothing to do with them, so they have no
+ * subject.
+ */
 static const char *const nobodys[] = {
 	"irq:irq_*",
 	"irq:softirq_*",
@@ -39,7 +42,10 @@ static const char *const nobodys[] = {
 	"ipi:*",
 };
 
-/* Names of their formats. A signal without siginfo has code 0: SI_USER. */
+/*
+ * Short names for paths: the names of the same fields in the formats. A signal without siginfo has
+ * `code` 0: SI_USER.
+ */
 static const struct {
 	const char *target;
 	const char *name;
@@ -149,7 +155,7 @@ void tracepoint_info__own(const struct btf_trace *t, struct frbpf_own_at *ret)
 	static const char *const inodes[] = { "inode", "mapping.host", "folio.mapping.host" };
 
 	extract_first(t, disks, ARRAY_SIZE(disks), BTF_PATH_OWN, &ret->disk);
-	/* pointers are values only as keys */
+	/* only BTF_PATH_KEY accepts pointers */
 	extract_first(t, bios, ARRAY_SIZE(bios), BTF_PATH_KEY, &ret->bio);
 	extract_first(t, inodes, ARRAY_SIZE(inodes), BTF_PATH_KEY, &ret->inode);
 }
