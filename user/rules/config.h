@@ -27,7 +27,7 @@ struct config_section {
 	struct span span;	      /* of the name, without brackets */
 	struct config_entry *entries; /* owned */
 	size_t n_entries;
-	/* a line of it has a syntax error, so a key that seems missing may be there */
+	/* a line of the section has a syntax error, so a key that seems missing may be there */
 	bool damaged;
 };
 

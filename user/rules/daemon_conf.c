@@ -144,7 +144,10 @@ static int parse_seccomp(const struct entry_ctx *ctx, void *obj)
 	return err;
 }
 
-/* Parse a size on disk. 0 as the whole: a percentage, elsewhere one of memory, is an error. */
+/*
+ * Parse a size on disk. A percentage is an error: the whole, which elsewhere is the memory, is 0
+ * here.
+ */
 static int parse_disk_size(const struct entry_ctx *ctx, uint64_t *ret)
 {
 	uint64_t bytes;

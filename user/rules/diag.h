@@ -111,7 +111,7 @@ int source_text__append(struct source_text *src, const char *name, const char *t
 			uint32_t *ret_off);
 /* Copy a text with its pieces. 0 or -ENOMEM. */
 int source_text__copy(const struct source_text *src, struct source_text **ret);
-/* Make relative paths of its files absolute; they are relative to @dir. 0 or -ENOMEM. */
+/* Make relative paths of the files of @src absolute; they are relative to @dir. 0 or -ENOMEM. */
 int source_text__anchor(struct source_text *src, const char *dir);
 /* Get the index of the piece that has @off; 0 if the text is one file. */
 size_t source_text__piece(const struct source_text *src, uint32_t off);

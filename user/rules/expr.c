@@ -269,7 +269,7 @@ static bool path_is_at_or_below(const char *path, const char *top)
 	return !strcmp(top, "/") || (!strncmp(path, top, len) && (!path[len] || path[len] == '/'));
 }
 
-/* A cgroup pattern also matches what is below. */
+/* A cgroup pattern also matches the cgroups below. */
 static bool cgroup_fits(const char *pattern, const char *path)
 {
 	size_t len = path ? strlen(path) : 0;
@@ -349,9 +349,7 @@ static enum expr_holds node_judge(const struct expr *e, const struct frbpf_node 
 	return node_holds(e, n, s) ? EXPR_HOLDS : EXPR_HOLDS_NOT;
 }
 
-/*
- * The result of a conjunction is that of its weakest part, of a disjunction that of its strongest.
- */
+/* The weakest part decides the result of a conjunction, and the strongest that of a disjunction. */
 enum expr_holds expr__holds(const struct expr *e, const struct expr_subject *s)
 {
 	enum expr_holds all = EXPR_HOLDS, any = EXPR_HOLDS_NOT, one;

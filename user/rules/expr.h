@@ -129,7 +129,9 @@ enum expr_type {
 	EXPR_ADDRESS, /* of either kind; IPv4 as ::ffff:a.b.c.d */
 };
 
-/* Sources whose tasks still exist when the event is handled: only these know their paths. */
+/*
+ * Sources that handle an event while its tasks still exist: only these can read paths of the tasks.
+ */
 #define EXPR_PATH_SOURCES                                                                          \
 	(1U << FRBPF_SOURCE_RUNQLAT | 1U << FRBPF_SOURCE_SYSCALL | 1U << FRBPF_SOURCE_BLOCKED |    \
 	 1U << FRBPF_SOURCE_OFFCPU | 1U << FRBPF_SOURCE_ONCPU | 1U << FRBPF_SOURCE_TRACEPOINT |    \
@@ -143,7 +145,7 @@ struct expr_field_desc {
 	const char *name;
 	enum frbpf_field field;
 	enum expr_type type;
-	__s64 min, max;	  /* legal numbers; min of EXPR_TEXT: its argument */
+	__s64 min, max;	  /* legal numbers; min of EXPR_TEXT: number of its argument */
 	uint32_t sources; /* a bit for each enum frbpf_source that has it; 0: all */
 	/* belongs to the event, not to a task: there is no current.FIELD */
 	bool of_event;
@@ -156,7 +158,8 @@ struct expr_field_desc {
 extern const struct expr_field_desc expr_fields[];
 
 /*
- * Find the field named @s; NULL: none. If the source of @scope lacks it, that of another source.
+ * Find the field named @s; NULL: none. If the source of @scope lacks the field, returns that of
+ * another source.
  */
 const struct expr_field_desc *expr_field__find(const struct field_scope *scope, const char *s,
 					       size_t len);

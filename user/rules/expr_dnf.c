@@ -40,7 +40,9 @@ static struct span first_sum(const struct tree *tree, uint8_t index, bool negate
 	return sum.len ? sum : first_sum(tree, n->right, negate);
 }
 
-/* Compute the size of the normal form of a part. The error is at the first part too large. */
+/*
+ * Compute the size of the normal form of a part. The error is at the first part that is too large.
+ */
 static int normal_form_extent(const struct tree *tree, uint8_t index, bool negate,
 			      const struct source_text *src, struct diags *d, struct extent *ret)
 {

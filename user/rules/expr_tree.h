@@ -39,8 +39,8 @@ struct tree_node {
 };
 
 /*
- * Each leaf becomes at least one node of the normal form, so a tree with more leaves than that is
- * rejected at once.
+ * Each leaf becomes at least one node of the normal form, so a tree with more than FRBPF_MAX_NODES
+ * leaves is rejected at once.
  */
 #define TREE_MAX (2 * FRBPF_MAX_NODES - 1)
 
@@ -50,7 +50,7 @@ struct tree {
 	uint8_t n_leaves;
 	uint8_t root;
 	uint8_t n_strings;
-	char *strings[FRBPF_MAX_NODES]; /* later struct expr's; owned */
+	char *strings[FRBPF_MAX_NODES]; /* owned, until struct expr takes them over */
 };
 
 /* Free the strings, not @tree itself. */

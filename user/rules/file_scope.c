@@ -103,7 +103,7 @@ static size_t find_twin_session(const struct ruleset *rs)
 	return i;
 }
 
-/* Append the line without its -m SIZE to @rest. *ret_bytes: the size, 0 without one. */
+/* Append the line without its -m SIZE to @rest. *ret_bytes: the size; 0: it has none. */
 static int split_ring_size(const char *line, struct buf *rest, uint64_t *ret_bytes)
 {
 	const char *p = line, *size, *why;
@@ -130,8 +130,8 @@ static int split_ring_size(const char *line, struct buf *rest, uint64_t *ret_byt
 }
 
 /*
- * Do the sessions record the same, but for the size of their rings? @ret: the sizes. 1: yes; 0; or
- * -ENOMEM.
+ * Do the sessions record the same, but for the size of their rings? @ret: the sizes. 1: yes; 0: no;
+ * or -ENOMEM.
  */
 static int same_but_rings(const struct session_conf *a, const struct session_conf *b,
 			  uint64_t ret[2])

@@ -35,8 +35,9 @@ bool file_scope__is_default(const struct ruleset *rs, const struct source_text *
 
 /*
  * Call this when the last rule of @rs was parsed and finished. If another file has an equal rule,
- * that one gets its sessions, and the last one is dropped. If the two share only the name, the last
- * one is renamed to NAME-FILE, with a warning. 0; 1: dropped; -EINVAL or -ENOMEM.
+ * the sessions of the last rule are added to that one, and the last rule is dropped. If the two
+ * share only the name, the last one is renamed to NAME-FILE, with a warning. 0; 1: dropped; -EINVAL
+ * or -ENOMEM.
  */
 int file_scope__add_rule(struct ruleset *rs, struct diags *d);
 

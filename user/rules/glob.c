@@ -132,7 +132,7 @@ int glob__compile_path(const char *pattern, enum path_glob kind, struct frbpf_pa
 		n++;
 	}
 	set_bit(glob.accept, n);
-	if (kind == PATH_GLOB_BELOW) { /* also match what the pattern matches, "/" and more */
+	if (kind == PATH_GLOB_BELOW) { /* also match paths below a match */
 		set_bit(glob.next['/'], n);
 		set_bit(glob.loop, n + 1);
 		set_bit(glob.accept, n + 1);

@@ -21,8 +21,8 @@ struct rule_units {
 int rule_units__make(const struct rule_conf *rules, size_t n, const uint32_t *slots,
 		     struct rule_units *ret, struct err *err);
 /*
- * Get the indexes of the units in the order in which programs evaluate them, for those on the same
- * events. @ret has room for all.
+ * Get the indexes of all units. Those on the same events are in the order in which programs
+ * evaluate them. @ret has room for all.
  */
 void rule_units__order(const struct rule_units *t, size_t *ret);
 void rule_units__free(struct rule_units *t);

@@ -19,8 +19,8 @@
  * Read the files of @list and those that they include. `include = FILE, ...` is before the first
  * section or in [daemon]. FILE is relative to the file that has the `include`, or @NAME. A file is
  * read once. If an included file includes itself, or cannot be read, that is an error at its place,
- * and *ret is set all the same. Negative errno, with a message in @d: a file of the list cannot be
- * read.
+ * and *ret is set all the same. Returns 0, or negative errno with a message in @d if a file of the
+ * list cannot be read.
  */
 int rules_files__read(const char *list, struct diags *d, struct source_text **ret);
 

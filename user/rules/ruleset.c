@@ -182,7 +182,7 @@ static int check_rule_limits(struct parser *p, const struct rule_conf *rule)
 			    FRBPF_MAX_RULES, when__source_name(rule->when.source));
 }
 
-/* Find which arguments earlier rules have in which slots of these events. */
+/* For each slot, find the argument that earlier rules on the same events have in it. */
 static void find_slots(const struct ruleset *rs, const struct rule_conf *rule,
 		       const struct rule_arg **slots)
 {

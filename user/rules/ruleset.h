@@ -37,11 +37,11 @@ struct daemon_conf {
 	uint64_t min_free; /* bytes to leave free on their file system */
 };
 
-/* Of `run = evidence`: see user/daemon/evidence.h. */
+/* The level of `run = evidence`: see user/daemon/evidence.h. */
 enum evidence_level {
 	EVIDENCE_NONE,
-	EVIDENCE_BRIEF, /* short interrupts as sums, and stacks of some who wake a task */
-	EVIDENCE_FULL,	/* each interrupt, and the stacks of all who wake a task */
+	EVIDENCE_BRIEF, /* short interrupts as sums, and stacks of some tasks that wake others */
+	EVIDENCE_FULL,	/* each interrupt, and the stacks of all tasks that wake others */
 };
 
 struct session_conf {
@@ -51,10 +51,10 @@ struct session_conf {
 	char *run;
 	struct span run_span;	       /* the raw value: what record_opts__parse() takes */
 	const struct source_text *src; /* the text of run_span; borrowed from the ruleset */
-	/* until evidence__expand() replaces it with a line */
+	/* of `run`, until evidence__expand() replaces `run` with a command line */
 	enum evidence_level evidence;
-	struct span evidence_options; /* what follows it in run_span */
-	char *lacking;	       /* events of that line that this kernel lacks; NULL: none. Owned */
+	struct span evidence_options; /* what follows `evidence [full]` in run_span */
+	char *lacking;	       /* events of evidence that this kernel lacks; NULL: none. Owned */
 	uint64_t ring;	       /* ns that its rings should hold; 0: not given */
 	struct span ring_span; /* len 0: not in the file */
 	/* set by the daemon: without --overwrite, its file is written all the time, as by perf */
@@ -83,8 +83,8 @@ struct rule_conf {
 	const struct source_text *src; /* the text of its spans; borrowed from the ruleset */
 	/*
 	 * Set only in the units of rule_units__make(). `part` numbers the rules that others are
-	 * about, from 1; 0: no rule is about this one. In a unit of a rule about others, it is the
-	 * number of the part that matches last. others[]: the slots of the other parts.
+	 * about, from 1; 0: no rule is about this one. In a unit of a rule about others, `part` is
+	 * the number of the part that matches last. others[]: the slots of the other parts.
 	 */
 	uint32_t part;
 	uint32_t others[FRBPF_MAX_OTHERS], n_others;
@@ -129,7 +129,7 @@ struct ruleset {
  * on 0.
  */
 int ruleset__load(const char *list, struct diags *d, struct ruleset **ret);
-/* The same for a text in memory. The ruleset owns @src, on failure @d. */
+/* The same for a text in memory. The ruleset owns @src; on failure, @d owns it. */
 int ruleset__parse(struct source_text *src, struct diags *d, struct ruleset **ret);
 /*
  * The same for callers that look for further mistakes: errors of the text go to @d, and *ret has
@@ -152,7 +152,7 @@ void ruleset__keep(struct ruleset *rs, struct source_text *src);
 void ruleset__drop_session(struct ruleset *rs, size_t at);
 /* Free @rs, but give its text to @d, whose messages point into it. */
 void ruleset__discard(struct ruleset *rs, struct diags *d);
-/* @rs may be NULL: it has none. */
+/* @rs may be NULL: then it has no rules. */
 bool ruleset__has_rule(const struct ruleset *rs, const char *name);
 void ruleset__free(struct ruleset *rs);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Targets of struct when that have parts, to text and back. Rules on the same target have the same
- * text.
+ * Converts targets of struct when that have parts to text and back. Rules on the same target have
+ * the same text.
  *
  * ---- spans between tracepoints: `A:start -> B:end by KEY[, KEY] [nested]` ----
  */

@@ -19,8 +19,8 @@
 	(nearest) ? " (did you mean '" : "", (nearest) ? (nearest) : "", (nearest) ? "'?)" : ""
 
 /*
- * Get the bytes of the blank at @pos; 0: none. A backslash and newline, which continue a line, are
- * one blank.
+ * Get the number of bytes of the blank at @pos; 0: none. A backslash and newline, which continue a
+ * line, are one blank.
  */
 size_t text__blank(const struct source_text *src, uint32_t pos, uint32_t end);
 /* Get the end of the blanks at @pos. */
@@ -48,7 +48,7 @@ bool text__is_one_line(const char *value);
 size_t text__line(const struct source_text *src, uint32_t off);
 
 /*
- * units__duration() and units__size_or_percent(), with their errors in @d, at @span. 0 or -EINVAL.
+ * As units__duration() and units__size_or_percent(), but errors go to @d, at @span. 0 or -EINVAL.
  */
 int text__duration(const struct source_text *src, struct span span, struct diags *d,
 		   uint64_t *ret_ns);

@@ -14,12 +14,12 @@ struct rule_conf;
 struct when_learn {
 	uint32_t percentile; /* hundredths of a percent; 0: the threshold is fixed */
 	uint32_t factor;     /* hundredths */
-	uint64_t time;	     /* ns: values of this last time count */
+	uint64_t time;	     /* ns: only values of this last period count */
 };
 
 /*
- * A share of time. The sum of all values within that time is compared with the threshold; `per`
- * tells what is summed up separately.
+ * A share of time. The sum of all values within `time` is compared with the threshold; `per` tells
+ * what is summed up separately.
  */
 struct when_share {
 	uint64_t time; /* ns; 0: each value is compared */
@@ -108,15 +108,15 @@ void when__drop_threshold(struct when *when);
 uint64_t when__lasts(const struct when *when);
 
 /*
- * Find the rules that @rule is about, and set its ids. Errors go to @d, at the names. 0, -EINVAL or
- * -ENOMEM.
+ * Find the rules that @rule is about, and set the ids that depend on them. Errors go to @d, at the
+ * names. 0, -EINVAL or -ENOMEM.
  */
 int when_parts__bind(const struct ruleset *rs, struct rule_conf *rule, struct diags *d);
 
 /* Free the members, not @when itself. A zeroed one is legal. */
 void when__free(struct when *when);
 
-/* Are they about the same events, from the same programs? */
+/* Are @a and @b about the same events, from the same programs? */
 bool when__same_events(const struct when *a, const struct when *b);
 
 /* A source of `when`; the last has name NULL. */
@@ -132,7 +132,7 @@ struct when_source_desc {
 	bool only_share;     /* only sums of its values are useful: needs a share of time */
 	bool no_begin;	     /* its value is not a duration that ended with the event */
 	bool has_pending;    /* can tell what has begun and not ended */
-	const char *meaning; /* one line: what is measured, and who its subject is */
+	const char *meaning; /* one line: what is measured, and which task is the subject */
 	/* Parses the text after the name. NULL: only "> DURATION". */
 	int (*parse)(struct when_parser *p, struct span name, struct when *ret);
 	/*
@@ -171,7 +171,7 @@ enum syscall_kind syscall__kind(const char *name);
 enum frbpf_call_file syscall__file_arg(int nr);
 /* Get where the call @nr has the address of its other side, if it is on a socket. */
 enum frbpf_call_peer syscall__peer(int nr);
-/* Set the bits of all calls of these kinds (a bit for each enum syscall_kind). */
+/* Set the bits of all calls of @kinds (a bit for each enum syscall_kind). */
 void syscall__keys(unsigned int kinds, uint64_t *keys);
 
 #endif

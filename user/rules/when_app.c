@@ -43,7 +43,7 @@ int when__parse_app(struct when_parser *p, struct span source, struct when *ret)
 	return 0;
 }
 
-/* Is it compared as a string? Else as a number, or a duration. */
+/* Is an argument that is compared with @text a string? Else it is a number, or a duration. */
 static bool is_string(const char *text, enum frbpf_op op, bool *ret_duration)
 {
 	bool minus = text[0] == '-';

@@ -281,7 +281,7 @@ static int take_share_cgroup(struct when_parser *p, struct when *ret)
 	return path[0] && !ret->share.cgroup ? -ENOMEM : 0;
 }
 
-/* Reject 100% or more of a CPU's time: these sources use a CPU one after the other. */
+/* Reject 100% or more of a CPU's time: events of these sources do not overlap on a CPU. */
 static int check_share(struct when_parser *p, struct span share, const struct when *when)
 {
 	if (when->threshold < when->share.time || !is_of_cpu(when) ||

@@ -143,7 +143,7 @@ static bool trial_count_reached(struct trial_rate *r, const struct rate *rate, u
 	return true;
 }
 
-/* Does the value end the cooldown early? See escalates() in bpf/rates.bpf.h. */
+/* Does the value end the cooldown early? See value_escalates() in bpf/rates.bpf.h. */
 static bool trial_escalates(const struct rule_conf *rule, const struct trial_rate *r,
 			    uint64_t value)
 {
@@ -269,7 +269,7 @@ static uint64_t share_get(const struct frbpf_share *s, uint64_t slice)
 	return (v & ~SHARE_MASK) == share_lap(slice) ? v & SHARE_MASK : 0;
 }
 
-/* Add @value, which ended @now. Returns the sum of the window, ns. */
+/* Add @value, which ended at @now. Returns the sum of the window, ns. */
 static uint64_t share_add(struct frbpf_share *s, uint64_t window, uint64_t now, uint64_t value)
 {
 	uint64_t length = window / FRBPF_SHARE_SLICES, slice = now / length, start = slice * length;
@@ -348,7 +348,7 @@ static int trial_try(struct rule_trial *t, const struct trial_event *e, enum frb
 
 /* ---- rules about others: see bpf/rules.bpf.h ---- */
 
-/* Does a match count for rules about this one? Not while `count` is not reached. */
+/* Does a match count for rules about this one? Only if its key had room and `count` is reached. */
 static bool match_counts_as_part(int outcome, enum frbpf_cause cause)
 {
 	return outcome == TRIAL_FIRED || (outcome == TRIAL_SUPPRESSED &&

@@ -14,7 +14,7 @@ struct trial_event {
 	uint32_t key, error;   /* of system calls and softirqs; errno */
 	enum expr_holds waits; /* is it a system call that waits by its nature? */
 	struct expr_subject subject;
-	uint64_t process[2], thread[2], own_cgroup; /* identities for `per`; equal: the same */
+	uint64_t process[2], thread[2], own_cgroup; /* identities: what `per` distinguishes */
 };
 
 enum trial_outcome {
@@ -45,8 +45,9 @@ void rule_trial__free(struct rule_trial *t); /* NULL is legal */
 int rule_trial__try(struct rule_trial *t, const struct trial_event *e, enum frbpf_cause *ret_cause);
 
 /*
- * The same for a rule about other rules. Has the rule of @last, which was just tried with @e,
- * matched it? And have @others matched within the time, and in the order, that `when` gives?
+ * The same for a rule about other rules. It matches if the rule of @last, which was just tried with
+ * @e, has matched @e. Also, @others must have matched within the time and in the order that `when`
+ * gives.
  */
 struct trial_parts {
 	const struct rule_trial *last, *others[FRBPF_MAX_OTHERS];
@@ -66,11 +67,14 @@ int rule_trial__pass(struct rule_trial *t, uint64_t now, struct trial_event *ret
 		     enum frbpf_cause *ret_cause);
 /*
  * Call this at a gap in the recording. A rule on absence starts to listen again with the next pass.
- * Matches from before the gap do not count together with later ones.
+ * For a rule about other rules, matches from before the gap do not combine with later ones.
  */
 void rule_trial__break(struct rule_trial *t);
 
-/* Suppress matches until @until (ns), as above max-dumps of the rule or of all rules (@cause). */
+/*
+ * Suppress matches until @until (ns), as if max-dumps of the rule or of all rules (@cause) were
+ * reached.
+ */
 void rule_trial__suppress(struct rule_trial *t, enum frbpf_cause cause, uint64_t until);
 
 const struct trial_counts *rule_trial__counts(const struct rule_trial *t);

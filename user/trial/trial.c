@@ -193,7 +193,7 @@ static int unit_want(struct trial *t, const struct rule_conf *conf, struct trial
 	return retrace__want(t->retrace, &w, &u->want);
 }
 
-/* Request the events of all units, those of one event in the order of the kernel. */
+/* Request the events of all units. Units on the same events are in the order of the kernel. */
 static int trial_want(struct trial *t, const struct rule_units *all, const size_t *order)
 {
 	int err = 0;
@@ -288,7 +288,7 @@ static void rule_conclude(struct trial_rule *r)
 			 when__source_name(r->conf->when.source));
 }
 
-/* A rule about others is known only if all of those are. */
+/* A rule about other rules is measured only if all of these are. */
 static void rule_conclude_parts(struct trial_rule *r)
 {
 	const struct when_parts *parts = &r->conf->when.parts;

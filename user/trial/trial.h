@@ -34,7 +34,7 @@ struct trial_rule {
 	char notes[384];      /* differences from the kernel; lines */
 	uint32_t never_known; /* bits of fields that no recording contains */
 	uint32_t doubtful;    /* bits of such fields that decided whether an event matched */
-	char fields[FRBPF_MAX_ARGS][64]; /* the fields of the formats for its arguments */
+	char fields[FRBPF_MAX_ARGS][64]; /* for each argument, its field in the format */
 	struct trial_fire *fires;	 /* owned */
 	size_t n_fires, fires_cap, merged;
 };

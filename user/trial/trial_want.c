@@ -24,7 +24,7 @@ void trial_rule__note(struct trial_rule *r, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* "8:0" is the same on every machine; names of disks are not. */
+/* Resolve disks such as "8:0". Names of disks differ between machines, so they are never known. */
 static void rule_bind_devices(struct trial_rule *r)
 {
 	struct expr *e = &r->conf->expr;
@@ -143,7 +143,7 @@ static int rule_want_span(struct trial_rule *r, struct span_target *t, struct re
 	return rule_bind_args(r, w);
 }
 
-/* Why recordings never tell of the rule; NULL: they may. */
+/* Why no recording can tell when the rule fires; NULL: it may. */
 static const char *rule_cannot(const struct when *when)
 {
 	if (when->learn.percentile)
