@@ -60,7 +60,7 @@ as_nobody() { # CAPABILITIES ARGUMENTS...
 	# without tracefs, PERF_RECORD_SWITCH records tell when the command left its CPU; these do not disturb other
 	# perf users
 	run -2 --separate-stderr as_nobody '+perfmon,+bpf,+ipc_lock' --when "$WHEN" -o plain -- sleep 0.2
-	[[ $stderr != *"mixes up"* ]] || fail "$stderr"
+	[[ $stderr != *"get mixed up"* ]] || fail "$stderr"
 	perf script -f -i "$(summary '.incidents[0].files[] | select(.session == "sched").file' plain)" \
 		--show-switch-events >script.txt 2>/dev/null
 	grep -q '^ *sleep .*PERF_RECORD_SWITCH OUT' script.txt || fail "$(head script.txt)"

@@ -102,9 +102,9 @@ static void software_events(void **state)
 
 	assert_int_equal(p.err, 0);
 	check_said(&p, said, DIAG_WARNING, 2, 23);
-	check_said(&p, "'alignment-faults' mixes up", DIAG_WARNING, 6, 10);
+	check_said(&p, "samples of 'alignment-faults' get mixed up", DIAG_WARNING, 6, 10);
 	for (size_t i = 0; i < p.d.n; i++)
-		n += strstr(p.d.v[i].msg, "mixes up") != NULL;
+		n += strstr(p.d.v[i].msg, "get mixed up") != NULL;
 	assert_int_equal(n, 2); /* once for each of a and c */
 	release(&p);
 }
