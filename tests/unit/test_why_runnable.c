@@ -172,9 +172,8 @@ static void test_kept_off_an_idle_cpu(void **state)
 	const char *const throttled =
 		"19ms was throttled: its cgroup had used up its CPU quota (cpu.max)";
 	const char *const idle =
-		"20ms unknown: it was runnable, and its CPU was idle: without run = "
-		"evidence it may be a CPU quota; with it, a CPU or a hypervisor slow to leave "
-		"idle";
+		"20ms unknown: it was runnable, and its CPU was idle: with run = evidence, a CPU "
+		"or a hypervisor was slow to leave idle; without it, it may be a CPU quota";
 	const struct why_question no_state = { 0 };
 	struct why *w = runnable_beside_idle("sched_cfs_period_timer");
 

@@ -38,8 +38,8 @@ static bool machine_explains(struct comparison *c, const struct metric *m, const
 			 c->slower);
 	else if (r->ratio.low <= limit * felt)
 		snprintf(c->why, sizeof(c->why),
-			 "the machine may be slower: by %s, a program that uses the caches takes "
-			 "up to %.2f times as long",
+			 "the machine may be slower: as %s shows, a program that uses the caches "
+			 "may take %.2f times as long",
 			 c->felt_in, c->felt);
 	else
 		return false;
