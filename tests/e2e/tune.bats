@@ -126,7 +126,7 @@ same_rules() { # WHEN, of those of all rates
 	need_btf
 	# both have a /run/frbpf of their own
 	# shellcheck disable=SC2016 # of the inner shell
-	WORKLOADS=$WORKLOADS unshare -m bash -c \
+	FRBPF=$FRBPF WORKLOADS=$WORKLOADS unshare -m bash -c \
 		'mkdir -p /run/frbpf && mount -t tmpfs -o mode=755 t /run/frbpf && . "$1"' - /dev/stdin <<-'EOF'
 		cd "$BATS_TEST_TMPDIR"
 		timeout -k 5 60 "$FRBPF" tune 'app:job > 1s' --if 'size > 3' --for 100s --json >answer 2>messages </dev/null 3>&- &
@@ -156,7 +156,7 @@ same_rules() { # WHEN, of those of all rates
 		if = size > 3
 	EOF
 	# shellcheck disable=SC2016 # of the inner shell
-	WORKLOADS=$WORKLOADS RULES=$RULES unshare -m bash -c \
+	FRBPF=$FRBPF WORKLOADS=$WORKLOADS RULES=$RULES unshare -m bash -c \
 		'mkdir -p /run/frbpf && mount -t tmpfs -o mode=755 t /run/frbpf && . "$1"' - /dev/stdin <<-'EOF'
 		cd "$BATS_TEST_TMPDIR"
 		timeout -k 5 60 "$FRBPF" check --live 100s --json "$RULES" >answer 2>messages </dev/null 3>&- &

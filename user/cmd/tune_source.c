@@ -26,8 +26,7 @@ const char *tune_source__refusal(const struct when *when, bool has_if)
 	if (when->pending && has_if &&
 	    (when->source == FRBPF_SOURCE_SPAN || when->source == FRBPF_SOURCE_PROBE_SPAN))
 		return "has another subject than a span that has ended: measure the ended span, "
-		       "with "
-		       "its own --if";
+		       "with its own --if";
 	return NULL;
 }
 
