@@ -230,13 +230,38 @@ static __always_inline bool listed_first(struct off_cpu *s)
 }
 
 /*
- * Send @r to @ended. @size: bytes in use of @r->off_cpu, which is filled in up to the last frame.
+ * Fill in the task and its stacks. Returns the size of the record; 0: none. If the task runs
+ * meanwhile, its stacks may be mixed: ot_asleep() checks that it did not.
  */
+static __always_inline __u64 asleep_fill(struct frbpf_asleep *r, struct task_struct *task,
+					 const struct off_cpu *s)
+{
+	__u64 kernel_bytes = 0, user_bytes = s->user_bytes, pid, tid;
+	long bytes;
+
+	if (with_kernel) {
+		bytes = bpf_get_task_stack(task, r->off_cpu.ips,
+					   FRBPF_OFF_CPU_KERNEL * sizeof(__u64), 0);
+		kernel_bytes = bytes > 0 ? bytes : 0;
+	}
+	task_pids(task, &pid, &tid);
+	r->cpu = task_cpu(task);
+	r->ended = 0;
+	r->off_cpu.pid = pid;
+	r->off_cpu.tid = tid;
+	r->off_cpu.n_kernel = kernel_bytes / sizeof(__u64);
+	r->off_cpu.n_user = user_bytes / sizeof(__u64);
+	if (!AT_MOST(kernel_bytes, FRBPF_OFF_CPU_KERNEL * sizeof(__u64)) ||
+	    !AT_MOST(user_bytes, sizeof(s->user)))
+		return 0;
+	bpf_probe_read_kernel((void *)r->off_cpu.ips + kernel_bytes, user_bytes, s->user);
+	return FRBPF_ASLEEP_HEAD + kernel_bytes + user_bytes;
+}
+
+/* Hand @r, of @size bytes, to the daemon: the sleep has ended. */
 static __always_inline void asleep_ended(struct frbpf_asleep *r, __u64 size, __u64 begin, __u64 now)
 {
-	size += FRBPF_ASLEEP_HEAD - FRBPF_OFF_CPU_HEAD;
 	r->size = size;
-	r->cpu = bpf_get_smp_processor_id();
 	r->ended = now;
 	r->off_cpu.ns = begin;
 	if (AT_MOST(size, sizeof(*r)) && bpf_ringbuf_output(&ended, r, size, BPF_RB_NO_WAKEUP))
@@ -247,35 +272,21 @@ static __always_inline void asleep_ended(struct frbpf_asleep *r, __u64 size, __u
 static __always_inline void off_cpu_write(void *ctx, struct task_struct *task, struct off_cpu *s,
 					  __u64 begin, __u64 now)
 {
-	__u64 kernel_bytes = 0, user_bytes = s->user_bytes, size, pid, tid;
-	struct frbpf_asleep *asleep;
-	struct frbpf_off_cpu *r;
+	struct frbpf_asleep *r;
+	__u64 size, written;
 	__u32 zero = 0;
-	long bytes, err = 0;
+	long err = 0;
 
-	asleep = bpf_map_lookup_elem(&records, &zero);
-	if (!asleep)
+	r = bpf_map_lookup_elem(&records, &zero);
+	size = r ? asleep_fill(r, task, s) : 0;
+	if (!size)
 		return;
-	r = &asleep->off_cpu;
-	if (with_kernel) {
-		bytes = bpf_get_task_stack(task, r->ips, FRBPF_OFF_CPU_KERNEL * sizeof(__u64), 0);
-		kernel_bytes = bytes > 0 ? bytes : 0;
-	}
-	task_pids(task, &pid, &tid);
-	r->pid = pid;
-	r->tid = tid;
-	r->ns = now - begin;
-	r->n_kernel = kernel_bytes / sizeof(__u64);
-	r->n_user = user_bytes / sizeof(__u64);
-	if (!AT_MOST(kernel_bytes, FRBPF_OFF_CPU_KERNEL * sizeof(__u64)) ||
-	    !AT_MOST(user_bytes, sizeof(s->user)))
-		return;
-	bpf_probe_read_kernel((void *)r->ips + kernel_bytes, user_bytes, s->user);
-	size = FRBPF_OFF_CPU_HEAD + kernel_bytes + user_bytes;
-	if (AT_MOST(size, sizeof(*r)))
-		err = bpf_perf_event_output(ctx, &out, BPF_F_CURRENT_CPU, r, size);
+	r->off_cpu.ns = now - begin;
+	written = size - (FRBPF_ASLEEP_HEAD - FRBPF_OFF_CPU_HEAD);
+	if (AT_MOST(written, sizeof(r->off_cpu)))
+		err = bpf_perf_event_output(ctx, &out, BPF_F_CURRENT_CPU, &r->off_cpu, written);
 	if ((err == RING_PAUSED || spans_freeze(begin, now)) && listed_first(s))
-		asleep_ended(asleep, size, begin, now);
+		asleep_ended(r, size, begin, now);
 }
 
 /* If the task was switched out meanwhile, no program saw the end of this sleep: see waits.bpf.h. */
@@ -323,35 +334,6 @@ static __always_inline __u64 asleep_since(struct task_struct *task, const struct
 	if (!begin || !off_cpu_counts(s, begin, asleep_at) || s->switches != task_switches(task))
 		return 0;
 	return begin;
-}
-
-/*
- * Returns the size of the record. If the task runs meanwhile, its stacks may be mixed: the caller
- * checks that it did not.
- */
-static __always_inline __u64 asleep_fill(struct frbpf_asleep *r, struct task_struct *task,
-					 const struct off_cpu *s)
-{
-	__u64 kernel_bytes = 0, user_bytes = s->user_bytes, pid, tid;
-	long bytes;
-
-	if (with_kernel) {
-		bytes = bpf_get_task_stack(task, r->off_cpu.ips,
-					   FRBPF_OFF_CPU_KERNEL * sizeof(__u64), 0);
-		kernel_bytes = bytes > 0 ? bytes : 0;
-	}
-	task_pids(task, &pid, &tid);
-	r->cpu = task_cpu(task);
-	r->ended = 0;
-	r->off_cpu.pid = pid;
-	r->off_cpu.tid = tid;
-	r->off_cpu.n_kernel = kernel_bytes / sizeof(__u64);
-	r->off_cpu.n_user = user_bytes / sizeof(__u64);
-	if (!AT_MOST(kernel_bytes, FRBPF_OFF_CPU_KERNEL * sizeof(__u64)) ||
-	    !AT_MOST(user_bytes, sizeof(s->user)))
-		return 0;
-	bpf_probe_read_kernel((void *)r->off_cpu.ips + kernel_bytes, user_bytes, s->user);
-	return FRBPF_ASLEEP_HEAD + kernel_bytes + user_bytes;
 }
 
 SEC("iter/task")
